@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Undominated as Undominated,
         hypervolume as hypervolume,
         hypervolume_after as hypervolume_after,
+        hypervolume_percent as hypervolume_percent,
         non_dominated as non_dominated,
     )
     from .registry import (

@@ -128,6 +128,18 @@ def hypervolume(values: ArrayLike, reference: Sequence[float]) -> float:
     return float(moocore.hypervolume(np.log10(rows), ref=np.log10(corner)))
 
 
+def hypervolume_percent(volume: float, ideal: Sequence[float], reference: Sequence[float]) -> float:
+    """Return a :func:`hypervolume` in percent of the box between two points.
+
+    Args:
+        volume: below ``reference``, in decades to the power of the objectives.
+        ideal: the best value of each objective.
+        reference: the corner that the volume is measured from.
+    """
+    box = float(np.prod(np.log10(np.divide(reference, ideal)).clip(0.0)))
+    return 100.0 * volume / box if box > 0 else 0.0
+
+
 def hypervolume_after(values: ArrayLike, reference: Sequence[float]) -> list[float]:
     """Return the :func:`hypervolume` of the first row, of the first two, and so on to all rows.
 

@@ -25,9 +25,9 @@ SPENT: Final[dict[str, Callable[[Step], float | None]]] = {
 
 LABELS: Final = {
     "trials": "trials",
-    "evaluations": "software evaluations, all trials",
-    "cpu_seconds": "CPU seconds",
-    "wall_seconds": "wall seconds",
+    "evaluations": "fusion plans evaluated, all trials",
+    "cpu_seconds": "CPU time (s)",
+    "wall_seconds": "wall-clock time (s)",
 }
 
 #: shares of the common front's hypervolume of which a table says when they were reached

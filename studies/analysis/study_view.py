@@ -101,7 +101,10 @@ class StudyView:
         held_out: how designs do on held-out networks.
         reference: costs of the corner that hypervolumes are measured from; None if no design
             keeps the limits.
-        hypervolume: (software evaluations so far, decades cubed) after each trial.
+        hypervolume: (fusion plans evaluated so far, hypervolume) after each trial; in percent of
+        the
+            box between the best cost of each objective that any design of the front has, and
+            ``reference``, measured in logarithms.
     """
 
     name: str
@@ -122,6 +125,15 @@ class StudyView:
         members = (design for design in self.designs if design.on_front)
         return tuple(
             sorted(members, key=lambda design: design.costs(self.objective_set.objectives))
+        )
+
+    @property
+    def reference_text(self) -> str:
+        """Reference point of the hypervolume, for people: ``EDP 1.1e-4 J s, area 20 mm2``."""
+        objectives = self.objective_set.objectives
+        return ", ".join(
+            objective.text(objective.figure(cost))
+            for objective, cost in zip(objectives, self.reference or (), strict=False)
         )
 
     @property
@@ -193,13 +205,18 @@ def hypervolume_reference(
 def hypervolume_history(
     designs: Sequence[Design], objectives: Sequence[Objective], reference: tuple[float, ...]
 ) -> tuple[tuple[int, float], ...]:
-    """Return (evaluations spent, hypervolume) after each design in turn."""
-    from archloom.search import hypervolume_after
+    """Return (evaluations spent, hypervolume in percent) after each design in turn."""
+    from archloom.search import hypervolume_after, hypervolume_percent
 
     spent = list(accumulate(design.trial.evaluations for design in designs))
     # designs that break a limit add nothing
     kept = [design.costs(objectives) for design in designs if design.kept]
-    volumes = [0.0, *hypervolume_after(kept, reference)]
+    ideal = [min(column) for column in zip(*kept, strict=True)]
+    percents = (
+        hypervolume_percent(volume, ideal, reference)
+        for volume in hypervolume_after(kept, reference)
+    )
+    volumes = [0.0, *percents]
     seen = accumulate(int(design.kept) for design in designs)
     return tuple((evaluations, volumes[n]) for evaluations, n in zip(spent, seen, strict=True))
 
@@ -231,7 +248,7 @@ def _facts(
         ("objectives", ", ".join(objective.title for objective in objective_set.objectives)),
         ("limits", "; ".join(wanted) or "none"),
         ("trials", f"{len(trials)} of {config['trials']} ({counts})"),
-        ("software evaluations", f"{sum(trial.evaluations for trial in trials):,}"),
+        ("fusion plans evaluated", f"{sum(trial.evaluations for trial in trials):,}"),
         ("optimizer", _choice(config["optimizer"])),
         ("halving", f"{_choice(config['halving'])}; batches of {config['batch_size']}"),
         ("fusion search", f"{software['fusion']} (population {software['population']})"),

@@ -16,36 +16,44 @@ from archloom.studies.config import file_of
 from archloom.studies.rendering.text import new_console
 
 from ..errors import UserError, exit_code, faults, reason
+from .catalogue import (
+    HARDWARE_EXAMPLES,
+    NETWORKS_EXAMPLES,
+    TECHNOLOGY_EXAMPLES,
+    hardware_,
+    networks_,
+    technology_,
+)
 from .compare import COMPARE_EXAMPLES, compare
 from .compress import COMPRESS_EXAMPLES, compress
-from .machine import COMPILE_EXAMPLE, compile_
+from .machine import COMPILE_EXAMPLES, compile_
 from .machine.measure import MEASURE_EXAMPLES, measure
 from .map import MAP_EXAMPLES, map_
 from .options import (
-    NETWORK_SETTINGS,
     App,
     Argument,
     AsJson,
     Exit,
-    HardwareSettings,
     Option,
     Out,
     Pick,
     Study,
-    Technology,
-    WordBits,
     echo,
 )
 from .published import REPRODUCE_EXAMPLES, reproduce
 from .schedule import SCHEDULE_EXAMPLES, schedule
 from .serve import SERVE_EXAMPLES, serve
 from .setup import INIT_EXAMPLES, SCHEMA_EXAMPLES, init, schema
-from .study import COPY_EXAMPLES, RESUME_EXAMPLE, RUN_EXAMPLE, copy, resume_, run_
+from .study import COPY_EXAMPLES, RESUME_EXAMPLES, RUN_EXAMPLES, copy, resume_, run_
 from .weave import WEAVE_EXAMPLES, weave
 
 app = App(
-    help="Searches hardware, layer fusion and mapping together for DNN accelerators.",
-    epilog="Example: archloom run quickstart; archloom init my_study",
+    help="Search hardware design, layer fusion and mapping of DNN accelerators together.",
+    examples=(
+        "archloom run quickstart",
+        "archloom init my_study",
+        "archloom schedule resnet18 --hardware eyeriss",
+    ),
 )
 
 
@@ -64,30 +72,30 @@ app.params.append(
         expose_value=False,
         is_eager=True,
         callback=_print_version,
-        help="Say the version.",
+        help="Print the version and exit.",
     )
 )
 
 
 app.add(init, INIT_EXAMPLES)
-app.add(run_, RUN_EXAMPLE, "run")
-app.add(resume_, RESUME_EXAMPLE, "resume")
+app.add(run_, RUN_EXAMPLES, "run")
+app.add(resume_, RESUME_EXAMPLES, "resume")
 
 
-app.add(compile_, COMPILE_EXAMPLE, "compile")
+app.add(compile_, COMPILE_EXAMPLES, "compile")
 
 
-@app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")
+@app.command_of("archloom doctor", "archloom doctor studies/quickstart.yaml")
 def doctor(
     study: Annotated[
-        Path | None, Argument("[STUDY]", "A study file, or 'quickstart', to check.", file_of)
+        Path | None, Argument("[STUDY]", "Study file to check, or 'quickstart'.", file_of)
     ] = None,
     out: Out = None,
 ) -> None:
-    """Say whether this machine can run studies: versions, cores, memory, disk, compiled kernels.
+    """Check this machine: package versions, cores, memory, disk space, compiled kernels.
 
-    With STUDY: whether that one could start. The exit code is 1 if something is in the way; what to
-    do about it is said.
+    With STUDY, also check whether that study can start. Each problem is printed with a remedy. The
+    exit code is 0 if no problem was found and 1 otherwise.
     """
     from .machine import diagnose
     from .study import Overrides, read_study
@@ -95,21 +103,21 @@ def doctor(
     raise Exit(diagnose(partial(read_study, study, Overrides()) if study else None, out))
 
 
-@app.command_of(epilog="Example: archloom pareto runs/quickstart --json")
+@app.command_of("archloom pareto runs/quickstart", "archloom pareto runs/quickstart --csv")
 def pareto(
     study: Study,
-    as_csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    as_csv: Annotated[bool, Option("--csv", help="Print CSV, one line per design.")] = False,
+    as_json: AsJson = False,
     pick: Pick = None,
 ) -> None:
-    """Print the Pareto front of a study in its objectives; also while it runs."""
+    """Print the Pareto front of a study. The study may still be running."""
     from archloom.search.hardware.certify import certificate_text
     from archloom.studies.analysis import read_front
 
     from .study import front_csv, front_json, front_legend, front_table
 
     if as_csv and as_json:
-        raise UserError("--csv and --json exclude each other; say one of them")
+        raise UserError("--csv and --json exclude each other; use one of them")
     front = read_front(study, pick)
     if as_csv:
         echo(front_csv(front), nl=False)
@@ -124,21 +132,27 @@ def pareto(
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
 
 
-@app.command_of(epilog="Example: archloom show runs/quickstart 17; archloom show runs/stack_digits")
+@app.command_of(
+    "archloom show runs/quickstart 17",
+    "archloom show runs/quickstart baseline --json",
+    "archloom show runs/stack_digits",
+)
 def show(
     study: Study,
     trial: Annotated[
         str | None,
         Argument(
             metavar="[TRIAL]",
-            help="Its number, or 'baseline'; of a study of kind stack all points are shown.",
+            help="Number of a trial, or 'baseline'. Studies with 'kind: stack' have no trials: "
+            "leave it out.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings.
+    """Print one trial in detail: hardware, energy by level and layer, fusion groups, mappings.
 
-    Of a study of kind stack: the table of its points, with the front of accuracy, time and size.
+    For a study with 'kind: stack', print all measured points with the Pareto front of accuracy,
+    time and size.
     """
     from archloom.studies.storage import is_stack, read_header
 
@@ -148,16 +162,19 @@ def show(
         show_stack(study, trial, as_json, new_console())
     elif trial is None:
         read_header(study)
-        raise UserError(f"say which trial of {study}: its number, or baseline")
+        raise UserError(f"{study}: TRIAL is missing; give the number of a trial, or baseline")
     else:
         from .study import show_trial
 
         show_trial(study, trial, as_json, new_console())
 
 
-@app.command_of(epilog="Example: archloom status runs/quickstart; watch archloom status DIR")
+@app.command_of("archloom status runs/quickstart", "watch archloom status runs/quickstart")
 def status(study: Study, as_json: AsJson = False) -> None:
-    """Say how far a study is, who works on it, what runs and what failed; from any shell."""
+    """Print the progress of a study: trials done, running searches, workers, failures.
+
+    It only reads the study, so it can be called from another shell while the study runs.
+    """
     from archloom.studies.storage import is_stack
 
     if is_stack(study):
@@ -170,15 +187,20 @@ def status(study: Study, as_json: AsJson = False) -> None:
         show_status(study, as_json, new_console())
 
 
-@app.command_of(epilog="Example: archloom report runs/quickstart")
+@app.command_of("archloom report runs/quickstart", "archloom report runs/quickstart --out reports")
 def report(
     study: Study,
     pick: Pick = None,
     out: Annotated[
-        Path | None, Option("--out", metavar="DIR", help="Else the study's directory.")
+        Path | None,
+        Option(
+            "--out",
+            metavar="DIR",
+            help="Directory for the report (default: the directory of the study).",
+        ),
     ] = None,
 ) -> None:
-    """Write a study's report: one HTML file that works offline, and a picture of it."""
+    """Write a report of a study: one HTML file with interactive plots, and a PNG summary."""
     from archloom.studies.storage import is_stack
 
     if is_stack(study):
@@ -197,28 +219,56 @@ def report(
 
 
 @app.command_of(
-    epilog="Example: archloom evaluate --arch arch.yaml --problem layer.yaml --mapping map.yaml"
+    "archloom evaluate --arch arch.yaml --problem layer.yaml --mapping map.yaml",
+    "archloom evaluate --arch arch.yaml --problem layer.yaml --mapping map.yaml --ert ERT.yaml",
 )
 def evaluate(
     arch: Annotated[
-        list[Path], Option("--arch", help="Architecture; again for files that go with it.")
+        list[Path],
+        Option(
+            "--arch",
+            metavar="FILE",
+            help="Timeloop architecture file. May be repeated for an architecture in several "
+            "files.",
+        ),
     ],
-    problem: Annotated[Path, Option("--problem", help="The layer.")],
-    mapping: Annotated[Path, Option("--mapping", help="The loops.")],
+    problem: Annotated[
+        Path, Option("--problem", metavar="FILE", help="Timeloop problem file: the layer.")
+    ],
+    mapping: Annotated[
+        Path, Option("--mapping", metavar="FILE", help="Timeloop mapping file: the loop nest.")
+    ],
     ert: Annotated[
-        Path | None, Option("--ert", help="Energies of Accelergy; else a technology's.")
+        Path | None,
+        Option(
+            "--ert",
+            metavar="FILE",
+            help="Energy reference table written by Accelergy (default: energies come from the "
+            "technology table).",
+        ),
     ] = None,
     component: Annotated[
-        list[Path] | None, Option("--component", help="Compound components.")
+        list[Path] | None,
+        Option(
+            "--component",
+            metavar="FILE",
+            help="Timeloop file of compound components. May be repeated.",
+        ),
     ] = None,
     technology: Annotated[
-        str, Option("--technology", help="Table for energies that the files leave open.")
+        str,
+        Option(
+            "--technology",
+            metavar="NAME",
+            help="Technology table for energies that the files do not give; archloom technology "
+            "lists all tables.",
+        ),
     ] = "cacti_45nm",
     as_json: AsJson = False,
 ) -> None:
     """Evaluate one mapping from Timeloop's YAML files (v0.2 to v0.4).
 
-    What is read, and what is refused by name, is in docs/reference/timeloop.md.
+    docs/reference/timeloop.md lists what is read from these files and what is rejected.
     """
     from .map import Files, evaluate_files
 
@@ -226,27 +276,36 @@ def evaluate(
     evaluate_files(files, as_json, new_console())
 
 
-@app.command_of(epilog="Example: archloom validate tests/data/timeloop_cases.jsonl")
+@app.command_of("archloom validate", "archloom validate tests/data/timeloop_cases.jsonl --rows 65")
 def validate(
     cases: Annotated[
-        Path | None, Argument(metavar="[CASES]", help="File with a case on each line.")
+        Path | None,
+        Argument(metavar="[CASES]", help="JSON Lines file of recorded cases, one per line."),
     ] = None,
     as_json: AsJson = False,
     as_markdown: Annotated[
-        bool, Option("--markdown", help="Without CASES: print docs/validation/validation.md.")
+        bool,
+        Option(
+            "--markdown",
+            help="Print the comparison with published chips as Markdown, as in "
+            "docs/validation/validation.md. Only without CASES.",
+        ),
     ] = False,
-    rows: Annotated[int, Option("--rows", least=1, help="Most cases in the table.")] = 20,
+    rows: Annotated[
+        int, Option("--rows", least=1, help="Maximum number of cases in the table.")
+    ] = 20,
 ) -> None:
-    """Compare the cost model with recorded outputs of Timeloop, or with published chips.
+    """Compare the cost model with recorded Timeloop outputs, or with published chips.
 
-    CASES holds mappings with the counts, energy and cycles that were recorded for them; its
-    format is in docs/reference/timeloop.md. Without CASES: figures of Eyeriss and TPU-v3 beside
-    ours. The exit code is 1 if something differs that should agree.
+    CASES holds mappings with the access counts, energy and cycles that Timeloop computed for them;
+    docs/reference/timeloop.md defines the format. Without CASES, measured figures of published
+    chips (Eyeriss, TPU-v3 and others) are compared with the model. The exit code is 1 if a value
+    differs by more than its tolerance.
     """
     if cases is not None and as_markdown:
-        raise UserError("--markdown prints the published figures; leave CASES out")
+        raise UserError("--markdown prints the comparison with published chips; leave CASES out")
     if as_json and as_markdown:
-        raise UserError("--json and --markdown exclude each other; say one of them")
+        raise UserError("--json and --markdown exclude each other; use one of them")
     if cases is None:
         from .published import show_published
 
@@ -271,99 +330,9 @@ app.add(reproduce, REPRODUCE_EXAMPLES)
 app.add(schema, SCHEMA_EXAMPLES)
 
 
-@app.command_of(
-    epilog="Example: archloom hardware eyeriss; archloom hardware tpu_v3 --technology n7 --json; "
-    "archloom hardware my.yaml --set pe_x=16 --set l2_kib=512"
-)
-def hardware(
-    source: Annotated[
-        str,
-        Argument(
-            metavar="HARDWARE", help="A preset, host (this machine), a template, or a file of one."
-        ),
-    ],
-    settings: HardwareSettings = None,
-    technology: Technology = None,
-    word_bits: WordBits = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a design: levels, energy of each access, area, TDP, and where the prices come from.
-
-    Of a template, parameters that nobody sets have their first values; all values are listed.
-    """
-    from archloom.studies.config import find_hardware
-
-    from .catalogue import show_hardware
-
-    found = find_hardware(source, settings or [], technology, word_bits, complete=True)
-    show_hardware(found, as_json, new_console())
-
-
-@app.command_of(
-    epilog="Example: archloom networks; archloom networks bert_base --batch 4 "
-    "--set sequence_length=384; archloom networks resnet50 --out resnet50.html"
-)
-def networks(
-    source: Annotated[
-        str | None,
-        Argument(
-            metavar="NETWORK",
-            help="A name, an ONNX file, a network's JSON, or a directory of Timeloop problems. "
-            "Without it, all names are listed.",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help=NETWORK_SETTINGS,
-        ),
-    ] = None,
-    batch: Annotated[
-        int | None, Option("--batch", least=1, help="Images of a pass; else the network's.")
-    ] = None,
-    word_bits: Annotated[
-        int, Option("--word-bits", least=1, help="Width of words, for bytes; bfloat16 has 16.")
-    ] = 16,
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="FILE", help="Draw its graph: .html, .png or .svg."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a network: layers, shapes, MACs, bytes, intensity; or a picture of its graph."""
-    if source is None:
-        from .catalogue import show_networks
-
-        if out is not None:
-            raise UserError(f"--out {out}: say which network to draw")
-        if settings:
-            raise UserError(f"--set {settings[0]}: say which network; options differ")
-        show_networks(batch, word_bits, as_json, new_console())
-    else:
-        from archloom.studies.config import WorkloadOptions
-
-        from .catalogue import show_network
-
-        asked = WorkloadOptions(tuple(settings or ()), batch, word_bits)
-        show_network(source, asked, as_json, out, new_console())
-
-
-@app.command_of(epilog="Example: archloom technology n7")
-def technology(
-    name: Annotated[
-        str | None, Argument(metavar="NAME", help="Without it, all tables are listed.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a technology table: entries, DRAMs, error of the SRAM fit, and every source."""
-    from .catalogue import show_technologies, show_technology
-
-    if name is None:
-        show_technologies(as_json, new_console())
-    else:
-        show_technology(name, as_json, new_console())
+app.add(hardware_, HARDWARE_EXAMPLES, "hardware")
+app.add(networks_, NETWORKS_EXAMPLES, "networks")
+app.add(technology_, TECHNOLOGY_EXAMPLES, "technology")
 
 
 def main() -> None:

@@ -61,6 +61,17 @@ class Option:
     read: Callable[[str], object] | None = None
 
 
+#: command lines that the help of a command ends with
+Examples = tuple[str, ...]
+
+
+def _write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
+    """Write each example as a line that a shell takes, however long it is."""
+    with formatter.section("Examples"):
+        for example in examples:
+            formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+
+
 class _Argument(click.Argument):
     """An argument with help."""
 
@@ -74,6 +85,14 @@ class _Argument(click.Argument):
 
 
 class _Command(click.Command):
+    def __init__(self, name: str, examples: Examples, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        self._examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the examples."""
+        _write_examples(self._examples, formatter)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the arguments are, then the options."""
         arguments = [p for p in self.params if isinstance(p, _Argument)]
@@ -88,14 +107,14 @@ class App(click.Group):
 
     Args:
         help: what the program is for.
-        epilog: an example.
+        examples: command lines.
     """
 
-    def __init__(self, help: str, epilog: str) -> None:  # noqa: A002
-        settings = {"max_content_width": _WIDEST}
-        super().__init__(help=help, epilog=epilog, context_settings=settings)
+    def __init__(self, help: str, examples: Examples) -> None:  # noqa: A002
+        super().__init__(help=help, context_settings={"max_content_width": _WIDEST})
+        self._own_examples = examples
         self._functions: dict[str, Callable[..., None]] = {}
-        self._epilogs: dict[str, str] = {}
+        self._examples: dict[str, Examples] = {}
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         """Read the command line; see :meth:`invoke`."""
@@ -108,16 +127,20 @@ class App(click.Group):
             return super().invoke(ctx)
 
     def add(
-        self, function: Callable[..., None], epilog: str, name: str | None = None
+        self, function: Callable[..., None], examples: Examples, name: str | None = None
     ) -> Callable[..., None]:
-        """Make a function a command; its docstring is the help, ``epilog`` ends it."""
+        """Make a function a command; its docstring is the help, the examples end it."""
         label = name or function.__name__
-        self._functions[label], self._epilogs[label] = function, epilog
+        self._functions[label], self._examples[label] = function, examples
         return function
 
-    def command_of(self, epilog: str, name: str | None = None) -> Callable[..., Any]:
+    def command_of(self, *examples: str) -> Callable[..., Any]:
         """Return a decorator that makes a function a command."""
-        return lambda function: self.add(function, epilog, name)
+        return lambda function: self.add(function, examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the examples."""
+        _write_examples(self._own_examples, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write what each command is for, in whole sentences."""
@@ -131,7 +154,7 @@ class App(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a command; None if there is none of that name."""
         function = self._functions.get(cmd_name)
-        return _command(cmd_name, function, self._epilogs[cmd_name]) if function else None
+        return _command(cmd_name, function, self._examples[cmd_name]) if function else None
 
 
 @contextmanager
@@ -149,13 +172,13 @@ def _purpose(function: Callable[..., None]) -> str:
     return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
 
 
-def _command(name: str, function: Callable[..., None], epilog: str) -> click.Command:
+def _command(name: str, function: Callable[..., None], examples: Examples) -> click.Command:
     return _Command(
         name,
+        examples,
         callback=function,
         params=list(_parameters(function)),
         help=inspect.getdoc(function),
-        epilog=epilog,
         context_settings={"max_content_width": _WIDEST},
     )
 
@@ -177,13 +200,18 @@ def _parameters(function: Callable[..., None]) -> Iterator[click.Parameter]:
         else:
             yield click.Option(
                 [about.name, name],
-                help=about.help,
+                help=_with_default(about.help, given.get("default")),
                 metavar=about.metavar or {int: "N", float: "X"}.get(kind),
                 type=_click_type(kind, about),
                 required=missing,
                 multiple=many,
                 **given,
             )
+
+
+def _with_default(text: str, value: object) -> str:
+    """Return help with a default; where that is None, the text says itself what holds then."""
+    return text if value is None else f"{text.removesuffix('.')} (default: {value})."
 
 
 def _unwrapped(hint: Any) -> tuple[Any, Any]:
@@ -230,7 +258,7 @@ class _Path(click.Path):
     ) -> Any:
         """Return the path of a text."""
         if value == "":
-            self.fail("the name is empty; say . for this directory", param, ctx)
+            self.fail("the path is empty; use . for the current directory", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -252,7 +280,7 @@ def _click_type(kind: type, about: Argument | Option) -> click.ParamType[Any, An
 
 Study = Annotated[
     Location,
-    Argument("DIR", "Directory of a study, or postgresql://HOST/DATABASE#STUDY.", location_of),
+    Argument("DIR", "Directory of the study, or postgresql://HOST/DATABASE#STUDY.", location_of),
 ]
 
 Out = Annotated[
@@ -260,36 +288,65 @@ Out = Annotated[
     Option(
         "--out",
         metavar="DIR",
-        help="Of the study, or postgresql://HOST/DATABASE[#STUDY]; else what its storage says, "
-        "or runs/<its name>.",
+        help="Directory for the study, or postgresql://HOST/DATABASE[#STUDY] (default: the "
+        "study file's storage key; without it, runs/NAME for a study called NAME).",
     ),
 ]
 
 Pick = Annotated[
     str | None,
     Option(
-        "--pick", metavar="RULE", help="ideal, knee or lexicographic; the study's own unless said."
+        "--pick",
+        metavar="RULE",
+        help="Rule that selects one design of the Pareto front: ideal (nearest to the best value "
+        "of each objective), knee, or lexicographic (default: the study file's rule).",
     ),
 ]
 
-AsJson = Annotated[bool, Option("--json", help="Print JSON, with all digits.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON, with unrounded numbers.")]
 
-Seed = Annotated[int, Option("--seed", help="Of everything that is random.")]
+Seed = Annotated[int, Option("--seed", help="Seed of the random number generators.")]
 
 HardwareSettings = Annotated[
     list[str] | None,
-    Option("--set", metavar="NAME=VALUE", help="A parameter of the hardware's template; repeat."),
+    Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Value of a parameter of the hardware template. May be repeated.",
+    ),
 ]
 
 Technology = Annotated[
-    str | None, Option("--technology", metavar="NAME", help="Price it in another table.")
+    str | None,
+    Option(
+        "--technology",
+        metavar="NAME",
+        help="Technology table for energy, area and TDP; archloom technology lists them (default: "
+        "the table that the hardware names).",
+    ),
 ]
 
 WordBits = Annotated[
-    int | None, Option("--word-bits", help="Words of another width, the same bytes.")
+    int | None,
+    Option(
+        "--word-bits",
+        help="Word width in bits; capacities and bandwidths in bytes stay the same (default: the "
+        "hardware's width).",
+    ),
 ]
 
-NETWORK_SETTINGS: Final = "An option of the network, or a dimension or rank of the file; repeat."
+NETWORK_SETTINGS: Final = (
+    "Value of an option of the network (sequence_length=384), of a symbolic dimension of an ONNX "
+    "file, or of a rank of an einsum file. May be repeated."
+)
+
+_OTHERS: Final = "or the name of an installed plugin"
+
+#: fusion planners and mapping searches, as ``archloom.search.registry`` has them
+PLANNERS: Final = (
+    f"casco, casco_tilings, deepfrack, fast, fast_printed, joint, none, optimus, {_OTHERS}"
+)
+MAPPING_SEARCHES: Final = f"auto, exact, genetic, local, random, {_OTHERS}"
 
 MappingEvaluations = Annotated[
     int | None,
@@ -297,6 +354,7 @@ MappingEvaluations = Annotated[
         "--mapping-evaluations",
         metavar="N",
         least=1,
-        help="For each layer, tile and residency.",
+        help="Maximum number of mappings evaluated for each mapping problem (a layer with its tile "
+        "shape and the tensors already in the buffer) (default: 100000).",
     ),
 ]

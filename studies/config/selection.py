@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 #: The rules, and what people call a design that one picked.
 PICKED: Final = {
-    "ideal": "nearest to the ideal",
-    "knee": "the knee",
-    "lexicographic": "the best by the objectives in order",
+    "ideal": "nearest to the ideal point",
+    "knee": "knee of the front",
+    "lexicographic": "best by the objectives in their order",
 }
 _KEYS: Final = ("name", "order", "tolerance")
 
@@ -39,7 +39,7 @@ def _read_pick(entry: Any, beside: Reading) -> dict[str, Any]:
     if not isinstance(name, str) or name not in PICKED:
         raise ValueError(f"{name!r} is unknown; {did_you_mean(str(name), PICKED)}")
     if name != "lexicographic" and len(rule) > 1:
-        raise ValueError(f"{name!r} has no options; order and tolerance are of 'lexicographic'")
+        raise ValueError(f"{name!r} has no options; order and tolerance belong to 'lexicographic'")
     order = rule.get("order", [])
     if not isinstance(order, list):
         raise ValueError(f"order {order!r} must be a list of objectives")
@@ -65,7 +65,9 @@ def positions(order: Sequence[Any], objectives: Sequence[Objective]) -> tuple[in
         ]
         if len(fits) != 1:
             near = did_you_mean(str(name), [objective.name for objective in objectives])
-            raise ValueError(f"order names {name!r}, which is no one objective; {near}")
+            raise ValueError(
+                f"order names {name!r}, which is not exactly one of the objectives; {near}"
+            )
         found.append(fits[0])
     if len(set(found)) < len(found):
         raise ValueError(f"order {list(order)} has an objective twice")
@@ -97,12 +99,14 @@ def stored_pick(config: Mapping[str, Any], name: str | None = None) -> "PickRule
 
 
 _ABOUT: Final = """\
-A rule that picks one design of the front.
+A rule that selects one design of the Pareto front.
 
 Attributes:
-    name: of the rule.
-    order: of ``lexicographic``: objectives, the first one first.
-    tolerance: of ``lexicographic``: share within which designs count as equal.
+    name: rule: ``ideal`` selects the design nearest to the ideal point (the best value of each
+        objective), ``knee`` the knee of the front, ``lexicographic`` the best design by the
+        objectives in order of importance.
+    order: for ``lexicographic``: objectives, most important first.
+    tolerance: for ``lexicographic``: relative difference within which designs count as equal.
 """
 
 #: the key that holds a rule

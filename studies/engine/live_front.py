@@ -107,6 +107,15 @@ class LiveFront:
             return self._front.trials
         return front_of([*self._front.trials, *under_way], self._objective_set)
 
+    @property
+    def volume_percent(self) -> float | None:
+        """``volume`` in percent of the box from the best cost of each objective to the corner."""
+        from archloom.search import hypervolume_percent
+
+        if self.volume is None:
+            return None
+        return hypervolume_percent(self.volume, self._front.costs.min(axis=0), self._corner)
+
     @cached_property
     def volume(self) -> float | None:
         """Hypervolume of ``front``; None before the first batch has ended with a front."""
@@ -152,7 +161,17 @@ class LiveFront:
         self.__dict__.pop("volume", None)
         if not self._corner and priced:
             self._corner = tuple(_BEYOND * max(column) for column in zip(*priced, strict=True))
+            self._tell(
+                f"hypervolume: reference point {self._corner_text()} ({_BEYOND:g} x the worst of "
+                "the first batch); given in percent of the box from the ideal point (best of each "
+                "objective) to it, in logarithms"
+            )
         self._update()
+
+    def _corner_text(self) -> str:
+        objectives = self._objective_set.objectives
+        pairs = zip(objectives, self._corner, strict=True)
+        return ", ".join(objective.text(objective.figure(cost)) for objective, cost in pairs)
 
     def _undominated(self) -> list[Trial]:
         """Return the trials under way that none that ended and none beside them dominates."""
@@ -172,5 +191,6 @@ class LiveFront:
                 texts = (o.text(trial.figure(o)) for o in objectives)
                 rounds = f"{trial.rounds}/{self._study.allocator.rounds}"
                 self._tell(
-                    f"not dominated: trial {trial.number} (round {rounds}): {', '.join(texts)}"
+                    f"new on the Pareto front: trial {trial.number} (round {rounds}): "
+                    f"{', '.join(texts)}"
                 )

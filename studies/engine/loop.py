@@ -297,6 +297,7 @@ class _Loop:
                 over_limit=self._states["over_limit"],
                 validation=validation,
                 volume=self._live.volume,
+                volume_percent=self._live.volume_percent,
                 certified=self._live.certified,
             )
         )

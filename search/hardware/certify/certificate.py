@@ -103,29 +103,25 @@ def front_certificate(
 
 
 #: What a measured cost is: that of the software that was found.
-_MEASURED = "Costs are those of the best software that was found with this study's budget."
+_MEASURED = "Costs are those of the best software found with this study's search budget."
 
 
 def certificate_text(proof: "Certificate") -> str:
     """Say what lower bounds prove of a front, and what they do not."""
-    space = f"{proof.feasible:,} feasible designs ({proof.points:,} points)"
+    space = f"{proof.feasible:,} feasible designs (of {proof.points:,} in the space)"
     if proof.boxes is not None:
-        space = f"{proof.feasible:,} designs that may be feasible ({proof.points:,} points)"
+        space = f"{proof.feasible:,} possibly feasible designs (of {proof.points:,} in the space)"
     if proof.proven:
         return (
-            f"Front proven: of {space} {proof.measured:,} were run to the end, and the lower "
-            f"bounds of the other {proof.excluded:,} are dominated: none of them can add to the "
-            f"front. {_MEASURED}"
+            f"Front proven: of {space}, {proof.measured:,} were evaluated with the full budget, "
+            f"and the lower bounds of the other {proof.excluded:,} are dominated, so none of them "
+            f"can join the front. {_MEASURED}"
         )
     boxes = f", in {proof.boxes:,} boxes" if proof.boxes else ""
     return (
-        f"Certified: at least {100 * proof.share:.1f}% of the hypervolume that there can be. Of "
-        f"{space} {proof.measured:,} were run to the end, {proof.excluded:,} cannot add to the "
-        f"front by their lower bounds, {proof.open:,} still may{boxes}: {proof.gap:.4g} "
-        f"{_unit(len(proof.reference))} at the most. {_MEASURED}"
+        f"Certified: the front has at least {100 * proof.share:.1f}% of the largest possible "
+        f"hypervolume (reference point: {_REFERENCE_FACTOR:g} x the worst cost or lower bound of "
+        f"each objective). Of {space}, {proof.measured:,} were evaluated with the full budget, "
+        f"{proof.excluded:,} cannot join the front because their lower bounds are dominated, and "
+        f"{proof.open:,}{boxes} still could. {_MEASURED}"
     )
-
-
-def _unit(objectives: int) -> str:
-    """Return the unit of a hypervolume between base-10 logarithms."""
-    return "decades" if objectives == 1 else f"decades^{objectives}"

@@ -5,6 +5,14 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .cli import (
+        HARDWARE_EXAMPLES as HARDWARE_EXAMPLES,
+        NETWORKS_EXAMPLES as NETWORKS_EXAMPLES,
+        TECHNOLOGY_EXAMPLES as TECHNOLOGY_EXAMPLES,
+        hardware_ as hardware_,
+        networks_ as networks_,
+        technology_ as technology_,
+    )
     from .hardware import show_hardware as show_hardware
     from .networks import show_network as show_network, show_networks as show_networks
     from .technology import (

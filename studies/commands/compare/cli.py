@@ -9,8 +9,8 @@ from archloom.studies.rendering.text import new_console
 from ..options import Argument, AsJson, Option
 
 COMPARE_EXAMPLES: Final = (
-    "Example: archloom compare runs/mobo-* runs/random-* --out compared.html; "
-    "archloom compare runs/first runs/second --json"
+    "archloom compare runs/mobo-* runs/random-* --out compared.html",
+    "archloom compare runs/first runs/second --json",
 )
 
 
@@ -19,17 +19,22 @@ def compare(
         list[Location],
         Argument(
             metavar="STUDY...",
-            help="Studies. Those that differ in the seed alone are one arm.",
+            help="Directories of studies, or postgresql://HOST/DATABASE#STUDY. Studies that differ "
+            "only in their seed form one arm.",
             read=location_of,
         ),
     ],
     out: Annotated[
         Path | None,
-        Option("--out", metavar="FILE", help="Draw it: .html (interactive), .png or .svg."),
+        Option(
+            "--out",
+            metavar="FILE",
+            help="Draw the comparison into this file: .html (interactive), .png or .svg.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare studies: whose front grew how fast, which parameters decide, what is excluded."""
+    """Compare studies: growth of the Pareto front, parameter importance, excluded designs."""
     from .command import compare_studies
 
     compare_studies(folders, out, as_json, new_console())

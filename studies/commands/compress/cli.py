@@ -8,30 +8,43 @@ from archloom.studies.rendering.text import new_console
 from ..options import Argument, AsJson, Exit, Option, Seed
 
 COMPRESS_EXAMPLES: Final = (
-    "Example: archloom compress resnet18; "
-    "archloom compress mobilenetv2 --method weights --levels 0.5,0.8,0.95 --seeds 3; "
+    "archloom compress resnet18",
+    "archloom compress mobilenetv2 --method weights --levels 0.5,0.8,0.95 --seeds 3",
     "archloom compress resnet18 --data cifar10 --data-dir cifar-10-batches-bin --weights mine.pt "
-    "--method int8 --out runs/mine"
+    "--method int8 --out runs/mine",
 )
 
 
 def compress(
-    model: Annotated[str, Argument("MODEL", "Which one; an unknown one lists all.")],
+    model: Annotated[
+        str,
+        Argument(
+            "MODEL",
+            "Model: resnet18, mobilenetv1, mobilenetv2 or vgg16 (for small images), resnet50, "
+            "mobilenetv2_imagenet, densenet161 or efficientnet_b0 (for ImageNet).",
+        ),
+    ],
     data: Annotated[
         str,
-        Option("--data", metavar="NAME", help="digits, mnist5k, cifar10 or imagenet."),
+        Option("--data", metavar="NAME", help="Data set: digits, mnist5k, cifar10 or imagenet."),
     ] = "digits",
     data_dir: Annotated[
         Path | None,
-        Option("--data-dir", metavar="DIR", help="Where cifar10 or imagenet lies."),
+        Option(
+            "--data-dir",
+            metavar="DIR",
+            help="Directory of the data set. Required for cifar10 and imagenet; digits and mnist5k "
+            "come with a Python package.",
+        ),
     ] = None,
     methods: Annotated[
         list[str] | None,
         Option(
             "--method",
             metavar="NAME",
-            help="weights (the smallest become zero), channels (are taken out), float16, int8 or "
-            "int4; repeat. All but int4 unless said.",
+            help="Compression method: weights (weight pruning by magnitude), channels (channel "
+            "pruning), float16, int8 or int4 (quantisation). May be repeated (default: all but "
+            "int4).",
         ),
     ] = None,
     levels: Annotated[
@@ -39,14 +52,23 @@ def compress(
         Option(
             "--levels",
             metavar="[METHOD=]X,Y,...",
-            help="Shares that are pruned, ascending, one after the other; of weights or channels, "
-            "or of both.",
+            help="Fractions of the weights or channels that are pruned, ascending; each level is "
+            "pruned from the model of the level before it. METHOD is weights or channels; without "
+            "it the levels are for both. May be repeated (default: weights=0.5,0.8,0.95,0.99 "
+            "channels=0.25,0.5,0.8,0.9).",
         ),
     ] = None,
-    seeds: Annotated[int, Option("--seeds", least=1, help="Models that are trained.")] = 3,
+    seeds: Annotated[
+        int, Option("--seeds", least=1, help="Number of models trained, each with its own seed.")
+    ] = 3,
     seed: Seed = 0,
     epochs: Annotated[
-        int | None, Option("--epochs", least=1, help="Of training; else what the data needs.")
+        int | None,
+        Option(
+            "--epochs",
+            least=1,
+            help="Number of training epochs (default: depends on the data set).",
+        ),
     ] = None,
     fine_tune: Annotated[
         int | None,
@@ -54,36 +76,51 @@ def compress(
             "--fine-tune",
             metavar="N",
             least=0,
-            help="Epochs after each level; else those of training, shared by the levels.",
+            help="Number of fine-tuning epochs after each pruning level (default: the training "
+            "epochs, divided equally among the levels).",
         ),
     ] = None,
     width: Annotated[
         float | None,
-        Option("--width", help="Factor of the model's channels; else what the data needs."),
+        Option(
+            "--width",
+            help="Width multiplier of the model's channels, above 0 and up to 4 (default: depends "
+            "on the data set).",
+        ),
     ] = None,
     weights: Annotated[
         Path | None,
         Option(
             "--weights",
             metavar="FILE",
-            help="A state_dict of your own instead of training; nothing in it is executed.",
+            help="Load trained weights from a PyTorch state_dict instead of training. The file is "
+            "read as data; no code in it is executed.",
         ),
     ] = None,
     tolerance: Annotated[
         float,
-        Option("--tolerance", help="Points of accuracy that the elbow may lose."),
+        Option(
+            "--tolerance",
+            help="Accuracy loss in percentage points that is accepted for the elbow (the most "
+            "compressed level before accuracy drops).",
+        ),
     ] = 1.0,
     out: Annotated[
         Path | None,
-        Option("--out", metavar="DIR", help="Else runs/compress-MODEL-DATA."),
+        Option(
+            "--out",
+            metavar="DIR",
+            help="Directory for results (default: runs/compress-MODEL-DATA).",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model, compress it, and say how far it goes before accuracy drops.
+    """Train a model, prune and quantise it, and report accuracy and size at each level.
 
-    Prints accuracy, size and multiply-accumulates of each level, over seeds, and the elbow. DIR
-    gets them as JSON and as a picture, the weights, and networks for archloom schedule and run.
-    Stopped and run again, it goes on where it was. docs/how_to/compression.md explains all of it.
+    Prints accuracy, size and multiply-accumulates (MACs) of each level, averaged over seeds, and
+    the elbow of each method. The output directory receives the results as JSON and as a plot, the
+    weights, and networks for archloom schedule and run. If it is interrupted, the same command
+    resumes. docs/how_to/compression.md explains the output.
     """
     from .command import run_compression
     from .wishes import Wishes, settled

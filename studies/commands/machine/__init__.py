@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .cli import COMPILE_EXAMPLE as COMPILE_EXAMPLE, compile_ as compile_
+    from .cli import COMPILE_EXAMPLES as COMPILE_EXAMPLES, compile_ as compile_
     from .doctor import diagnose as diagnose
     from .kernels import (
         compile_here as compile_here,

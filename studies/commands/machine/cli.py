@@ -6,24 +6,31 @@ from archloom.studies.rendering.text import new_console
 
 from ..options import Exit, Option
 
-COMPILE_EXAMPLE: Final = "Example: archloom compile --workers 8"
+COMPILE_EXAMPLES: Final = ("archloom compile", "archloom compile --workers 8 --weaving")
 
 
 def compile_(
     workers: Annotated[
         int | None,
-        Option("--workers", least=1, help="Kernels at a time; all cores if nobody says."),
+        Option(
+            "--workers",
+            least=1,
+            help="Number of kernels compiled in parallel (default: all cores).",
+        ),
     ] = None,
     weaving: Annotated[
         bool,
         Option(
             "--weaving",
-            help="Those of networks that share a chip too: studies with tenants, archloom weave, "
-            "serve and reproduce.",
+            help="Also compile the kernels that schedule several networks on one accelerator: for "
+            "studies with tenants, and for archloom weave, serve and reproduce.",
         ),
     ] = False,
 ) -> None:
-    """Compile the kernels of studies ahead, for images and clusters; once on each machine."""
+    """Compile the cost model's kernels ahead of the first study, for container images and clusters.
+
+    Compiled kernels are cached on disk. A study compiles those that are missing when it starts.
+    """
     from .kernels import compile_kernels
 
     raise Exit(compile_kernels(new_console(), workers, weaving))

@@ -5,23 +5,28 @@ from typing import Annotated, Final
 
 from archloom.studies.rendering.text import new_console
 
-from ..options import Argument, Exit, Option, Seed
+from ..options import MAPPING_SEARCHES, Argument, Exit, Option, Seed
 
 MAP_EXAMPLES: Final = (
-    "Example: archloom map tests/data/timeloop_cases.jsonl; "
-    "archloom map CASES.jsonl --case ref-0002 --bypass free --budget-seconds 60 --plot found.png; "
-    "archloom map CASES.jsonl --json > mappings.jsonl"
+    "archloom map tests/data/timeloop_cases.jsonl",
+    "archloom map CASES.jsonl --case ref-0002 --bypass free --budget-seconds 60 --plot found.png",
+    "archloom map CASES.jsonl --json > mappings.jsonl",
 )
 
 
 def map_(
-    cases: Annotated[Path, Argument(metavar="CASES", help="File with a case on each line.")],
+    cases: Annotated[Path, Argument(metavar="CASES", help="JSON Lines file of cases.")],
     objective: Annotated[
-        str, Option("--objective", help="What is least: edp, energy or latency.")
+        str,
+        Option("--objective", metavar="METRIC", help="Metric to minimise: edp, energy or latency."),
     ] = "edp",
     seconds: Annotated[
         float | None,
-        Option("--budget-seconds", metavar="S", help="For each case; 10 unless said."),
+        Option(
+            "--budget-seconds",
+            metavar="S",
+            help="Time limit for each case, in seconds (default: 10; none with --evaluations).",
+        ),
     ] = None,
     evaluations: Annotated[
         int | None,
@@ -29,56 +34,81 @@ def map_(
             "--evaluations",
             metavar="N",
             least=1,
-            help="For each case, in place of seconds: the same result on every machine.",
+            help="Maximum number of evaluated mappings for each case. Unlike a time limit, it "
+            "gives the same result on every machine (default: no limit).",
         ),
     ] = None,
-    search: Annotated[str, Option("--search", help="Its name; an unknown one lists all.")] = "auto",
+    search: Annotated[
+        str, Option("--search", metavar="NAME", help=f"Mapping search: {MAPPING_SEARCHES}.")
+    ] = "auto",
     factors: Annotated[
         str,
         Option(
             "--factors",
-            help="imperfect: tiles of any size, cut at the layer's edges, beside the best exact "
-            "ones; or exact: factors multiply to the layer's bounds.",
+            metavar="KIND",
+            help="exact: tile sizes divide the loop bounds; imperfect: tile sizes are free, and "
+            "the last tile of a loop may be smaller.",
         ),
     ] = "imperfect",
     bypass: Annotated[
         str,
         Option(
             "--bypass",
-            help="as-given: levels keep what they keep in the case's own mapping; or free, as it "
-            "is where a case has none.",
+            metavar="KIND",
+            help="as-given: each level keeps the tensors that it keeps in the mapping of the case; "
+            "free: the search chooses. Cases without a mapping are always free.",
         ),
     ] = "as-given",
     both_axes: Annotated[
         bool,
-        Option("--both-axes", help="A dimension may be unrolled along x and y at once."),
+        Option(
+            "--both-axes",
+            help="Allow unrolling one dimension along both axes of a mesh (default: one axis).",
+        ),
     ] = False,
     dataflow: Annotated[
-        str | None, Option("--dataflow", metavar="NAME", help="Such as weight_stationary.")
+        str | None,
+        Option(
+            "--dataflow",
+            metavar="NAME",
+            help="Dataflow of all mappings: any, weight_stationary, input_stationary, "
+            "output_stationary or row_stationary (default: any).",
+        ),
     ] = None,
     constraints: Annotated[
         Path | None,
-        Option("--constraints", metavar="FILE", help="YAML: dataflow, unrolling, orders, bypass."),
+        Option(
+            "--constraints",
+            metavar="FILE",
+            help="YAML file with constraints on mappings: dataflow, unrolling, loop orders, "
+            "bypass.",
+        ),
     ] = None,
     case: Annotated[
-        str | None, Option("--case", metavar="ID", help="Only the case of that id.")
+        str | None, Option("--case", metavar="ID", help="Only map the case with this id.")
     ] = None,
     seed: Seed = 0,
     plot: Annotated[
         Path | None,
-        Option("--plot", metavar="FILE", help="Draw how the search got there: .png, .svg."),
+        Option("--plot", metavar="FILE", help="Draw the progress of the search: .png or .svg."),
     ] = None,
     front: Annotated[
         Path | None,
-        Option("--front", metavar="FILE", help="Draw the front of energy and latency: .png, .svg."),
+        Option(
+            "--front",
+            metavar="FILE",
+            help="Draw the Pareto front of energy and latency: .png or .svg.",
+        ),
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print a line of JSON for each case.")] = False,
+    as_json: Annotated[
+        bool, Option("--json", help="Print JSON Lines, one object for each case.")
+    ] = False,
 ) -> None:
-    """Find the best mapping of each (architecture, layer) of a file, and prove that it is.
+    """Search the best mapping of each case (an architecture and a layer), with an optimality gap.
 
-    CASES is in the format of docs/reference/timeloop.md; mappings and results may be
-    left out. Ctrl-C ends with what was found so far. docs/how_to/mapping.md
-    explains the options and what is printed.
+    docs/reference/timeloop.md defines the format of CASES; the mapping and the results of a case
+    may be missing. Ctrl-C ends the search and prints the best mappings so far.
+    docs/how_to/mapping.md explains the options and the output.
     """
     from .cases import Sought, constraints_of
     from .command import Output, effort_of, map_cases

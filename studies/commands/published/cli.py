@@ -8,8 +8,9 @@ from archloom.studies.rendering.text import new_console
 from ..options import Argument, AsJson, Exit, Option
 
 REPRODUCE_EXAMPLES: Final = (
-    "Example: archloom reproduce; archloom reproduce layerweaver_pairs; "
-    "archloom reproduce layerweaver --out runs/layerweaver"
+    "archloom reproduce",
+    "archloom reproduce layerweaver_pairs",
+    "archloom reproduce layerweaver --out runs/layerweaver",
 )
 
 
@@ -18,28 +19,33 @@ def reproduce(
         list[str] | None,
         Argument(
             "[TABLE...]",
-            "A table's name, a paper's for all of its tables, or a file like theirs. Without it, "
-            "all are listed.",
+            "Name of a table, name of a paper for all of its tables, or a table file of your own "
+            "(default: list all tables).",
         ),
     ] = None,
     sets: Annotated[
         int | None,
-        Option("--sets", metavar="N", least=1, help="Measure the first N sets of networks alone."),
+        Option(
+            "--sets",
+            metavar="N",
+            least=1,
+            help="Only evaluate the first N sets of networks of each table (default: all).",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         Option(
             "--out",
             metavar="DIR",
-            help="Write of each table the results (.json), Markdown (.md) and a picture (.png). "
-            "What an earlier run has left there is not measured again.",
+            help="Directory for the results of each table (.json), a Markdown table (.md) and a "
+            "plot (.png). Results that are already there are reused.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the tables of papers again, and print their figures beside ours.
+    """Reproduce tables of published papers: print published values beside computed values.
 
-    docs/validation/layerweaver.md has all tables, and explains the files.
+    docs/validation/layerweaver.md shows all tables and explains the table files.
     """
     from .measuring import list_tables, reproduce_tables
 

@@ -7,7 +7,9 @@ from archloom.studies.rendering.text import new_console
 
 from ...errors import UserError
 from ..options import (
+    MAPPING_SEARCHES,
     NETWORK_SETTINGS,
+    PLANNERS,
     Argument,
     AsJson,
     Exit,
@@ -22,23 +24,26 @@ from ..options import (
 DEFAULT_PLANNER: Final = "joint"
 
 SCHEDULE_EXAMPLES: Final = (
-    "Example: archloom schedule resnet18 --hardware eyeriss; "
-    "archloom schedule unet --hardware edgetpu --evaluations 500 --plot groups.html; "
-    "archloom schedule net.onnx --hardware my.yaml --set pe_x=16 --fusion none --json"
+    "archloom schedule resnet18 --hardware eyeriss",
+    "archloom schedule unet --hardware edgetpu --evaluations 500 --plot groups.html",
+    "archloom schedule net.onnx --hardware my.yaml --set pe_x=16 --fusion none --json",
 )
 
 
 def schedule(
     source: Annotated[
         str,
-        Argument(metavar="NETWORK", help="As for archloom networks: a name, or a file."),
+        Argument(
+            metavar="NETWORK",
+            help="Name of a built-in network, or a file, as for archloom networks.",
+        ),
     ],
     hardware: Annotated[
         str,
         Option(
             "--hardware",
             metavar="HARDWARE",
-            help="A preset, host (this machine), a template, or a file.",
+            help="Name of a preset or template, a template file (.yaml), or host (this machine).",
         ),
     ],
     fusion: Annotated[
@@ -46,7 +51,8 @@ def schedule(
         Option(
             "--fusion",
             metavar="PLANNER",
-            help=f"Who chooses: {DEFAULT_PLANNER} unless said; an unknown one lists all.",
+            help=f"Fusion planner: {PLANNERS}. With none, no layers are fused (default: "
+            f"{DEFAULT_PLANNER}).",
         ),
     ] = None,
     plan: Annotated[
@@ -54,30 +60,42 @@ def schedule(
         Option(
             "--plan",
             metavar="FILE",
-            help="Price a plan of one's own: JSON as --json prints it. Layers that no group "
-            "names run by themselves.",
+            help="Evaluate the fusion plan of a JSON file instead of searching one; the format is "
+            "that of --json. Layers that are in no group of the file run unfused.",
         ),
     ] = None,
     evaluations: Annotated[
         int,
-        Option("--evaluations", metavar="N", least=1, help="Plans that are priced at most."),
+        Option(
+            "--evaluations",
+            metavar="N",
+            least=1,
+            help="Maximum number of fusion plans that are evaluated.",
+        ),
     ] = 200,
     mapping: Annotated[
-        str, Option("--mapping", metavar="SEARCH", help="An unknown one lists all.")
+        str, Option("--mapping", metavar="SEARCH", help=f"Mapping search: {MAPPING_SEARCHES}.")
     ] = "auto",
     mapping_evaluations: MappingEvaluations = None,
     factors: Annotated[
         str,
         Option(
             "--factors",
-            help="imperfect: tiles of any size, cut at the edges of layers; padded: the whole "
-            "nest runs; or exact: factors multiply to the bounds of layers.",
+            metavar="KIND",
+            help="exact: tile sizes divide the loop bounds; padded: loop bounds are rounded up so "
+            "that they divide well; imperfect: tile sizes are free, and the last tile of a loop "
+            "may be smaller.",
         ),
     ] = "imperfect",
     seed: Seed = 0,
     batch: Annotated[
         int | None,
-        Option("--batch", least=1, help="Images of a pass; else the network's, or the hardware's."),
+        Option(
+            "--batch",
+            least=1,
+            help="Batch size in images (default: the network's own; if that is 1, the native batch "
+            "size of the hardware).",
+        ),
     ] = None,
     network_settings: Annotated[
         list[str] | None,
@@ -93,28 +111,34 @@ def schedule(
     plot: Annotated[
         Path | None,
         Option(
-            "--plot", metavar="FILE", help="Draw the graph with its groups: .html, .png or .svg."
+            "--plot",
+            metavar="FILE",
+            help="Draw the network's graph with its fusion groups into this file: .html "
+            "(interactive), .png or .svg.",
         ),
     ] = None,
     memory: Annotated[
         Path | None,
         Option(
-            "--memory", metavar="FILE", help="Draw what the buffer holds over time: .png, .svg."
+            "--memory",
+            metavar="FILE",
+            help="Draw the contents of the shared buffer over time into this file: .png or .svg.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find which layers run fused, and what that saves of energy, latency and DRAM traffic.
+    """Search the fusion plan of a network on given hardware: which layers run fused, and how.
 
-    Prints the plan's groups, and the plan beside layer by layer and a lower bound. Ctrl-C ends
-    with the best plan so far. docs/how_to/schedule.md explains what is printed.
+    Prints the groups of the plan, and its energy, latency and DRAM traffic beside those of unfused
+    execution and a lower bound. Ctrl-C ends the search and prints the best plan so far.
+    docs/how_to/schedule.md explains the output.
     """
     from archloom.studies.config import find_hardware
 
     from .command import Output, effort_of, given, network_of, schedule_network
 
     if plan is not None and fusion is not None:
-        raise UserError("--plan and --fusion exclude each other; say one of them")
+        raise UserError("--plan and --fusion exclude each other; use one of them")
     output = Output(as_json, plot, memory)
     planner = fusion or DEFAULT_PLANNER
     effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed, factors)

@@ -106,12 +106,15 @@ def schedule_network(
     from rich.console import Console
 
     if output.memory is not None and hardware.fusion_level is None:
-        raise UserError(f"--memory: {hardware.name} has no one buffer that all layers share")
+        raise UserError(
+            f"--memory: {hardware.name} has no buffer that is shared by all PEs, so there is "
+            "nothing to draw"
+        )
     notes = Console(stderr=True)
     with ScheduleProgress(effort.evaluations, notes) as live:
         found = search_plan(network, hardware, effort, live.tell)
     if found is None:
-        print_line("stopped before a plan had a price", notes)
+        print_line("stopped before any plan was evaluated", notes)
         return INTERRUPTED
     if isinstance(found, Infeasible):
         print_line(f"{network.name} on {hardware.name}: {found}", notes)
@@ -125,7 +128,8 @@ def schedule_network(
         print_line(f"{effort.settings.fusion}: {sentence}", notes)
     draw(found, record["groups"], output, notes)
     if found.interrupted:
-        print_line(f"stopped after {found.evaluations} of {effort.evaluations} plans", notes)
+        text = f"stopped after {found.evaluations} of {effort.evaluations} plans were evaluated"
+        print_line(text, notes)
         return INTERRUPTED
     return 0
 
@@ -138,7 +142,7 @@ def draw(
         network = found.cost.network
         pinned = pinned_reads(network, groups)
         save_picture(network, output.plot, fused_groups(groups), pinned, "--plot")
-        print_line(f"{output.plot}: the network, and what runs fused", notes)
+        print_line(f"wrote {output.plot}: the network's graph with its fusion groups", notes)
     if output.memory is not None:
         save_memory(found.cost, output.memory)
-        print_line(f"{output.memory}: what the buffer holds over time", notes)
+        print_line(f"wrote {output.memory}: buffer contents over time", notes)

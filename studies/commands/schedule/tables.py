@@ -1,6 +1,5 @@
 """Tables of ``archloom schedule``: groups, the plan beside others, and the search's progress."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -12,15 +11,17 @@ from archloom.studies.rendering.text import (
     fused_text,
     gaps_text,
     group_layers,
+    halo_text,
     kept_columns,
-    loops_text,
     nest_lines,
     new_table,
+    peak_text,
     percent,
     plain,
     print_line,
     print_whole,
     resident_layers,
+    tiling_text,
 )
 from archloom.studies.solve import Border, FusionEffort, FusionProgress, Schedule
 
@@ -133,23 +134,22 @@ def _heading(record: Details) -> str:
 def _groups(record: Details) -> "Table":
     groups = record["groups"]
     kept = kept_columns(groups)
-    tile = "tile or loops" if any("nest" in group for group in groups) else "tile"
-    heads = ["group", "layers", tile, "halo", "resident weights", *kept]
-    numbers = ["peak KiB", "DRAM KiB", "layer by layer", "energy uJ", "cycles"]
+    heads = ["group", "layers", "tiles", "halo", "resident weights", *kept]
+    numbers = ["peak KiB", "DRAM KiB", "DRAM KiB unfused", "energy uJ", "cycles"]
     capacity = record["buffer_bytes"] / _KIB
-    buffers = "buffer" if record["buffers"] == 1 else f"{record['buffers']} buffers"
-    title = "Groups, in running order"
+    buffers = "shared buffer" if record["buffers"] == 1 else f"{record['buffers']} buffers"
+    title = "Groups in order of execution"
     title += f"; {buffers} of {capacity:,.1f} KiB" if capacity else ""
     table = new_table(title, [*heads, *numbers], heads[1:])
     for number, group in enumerate(groups):
         table.add_row(
             str(number),
             plain(group_layers(group["layers"])),
-            plain(tile_text(group)),
-            group["halo"].replace("_", " ") if group["tiles"] > 1 and "nest" not in group else "",
+            plain(tiling_text(group)),
+            halo_text(group),
             plain(resident_layers(group)),
             *(plain(texts[number]) for texts in kept.values()),
-            _peak(group),
+            peak_text(group),
             f"{group['dram_bytes'] / _KIB:,.1f}",
             f"{group['dram_bytes_unfused'] / _KIB:,.1f}",
             f"{group['dynamic_pj'] / _PJ_PER_UJ:,.2f}",
@@ -163,41 +163,14 @@ def _groups(record: Details) -> "Table":
     dram, energy = (f"{record[key] / scale:,.{2 if scale > _KIB else 1}f}" for key, scale in sums)
     alone = f"{record['baseline']['dram_bytes'] / _KIB:,.1f}"
     cycles = f"{record['latency_cycles']:,}"
-    table.add_row("", "all", *empty, "", dram, alone, energy, cycles)
+    table.add_row("", "total", *empty, "", dram, alone, energy, cycles)
     return table
 
 
-def tile_text(group: Details) -> str:
-    """Return rows and columns of a tile, and how many there are; nothing for a group that streams.
-
-    Of tiles of several sizes: how many of each, the largest first. Of a nest: its loops, and how
-    many iterations there are of all.
-    """
-    if nest := group.get("nest"):
-        return f"{loops_text(nest)} ({group['tiles']})"
-    if faces := group.get("faces"):
-        sizes = Counter((rows, columns) for _, _, rows, columns in faces)
-        largest = sorted(sizes.items(), key=lambda item: -item[0][0] * item[0][1])
-        return ", ".join(f"{rows}x{columns} ({times})" for (rows, columns), times in largest)
-    if group["tile"] is None:
-        return ""
-    rows, columns = group["tile"]
-    cores = f" on {group['cores']} cores" if "cores" in group else ""
-    count = f" ({group['tiles']})" if group["tiles"] > 1 else " (whole)"
-    return f"{rows}x{columns}{count}{cores}"
-
-
-def _peak(group: Details) -> str:
-    """Return the most KiB in use; of a group that streams, what the plan keeps there besides."""
-    kept = f"{group['peak_bytes'] / _KIB:,.1f}"
-    if tile_text(group):
-        return kept
-    return f"streams + {kept}" if group["peak_bytes"] else "streams"
-
-
 def _sums(record: Details) -> "Table":
-    heads = ("", "this plan", "layer by layer", "ratio", "lower bound", "above it")
-    table = new_table("One pass", heads, ("",))
+    heads = ("", "this plan", "unfused", "ratio", "lower bound", "gap")
+    images = "1 image" if record["batch"] == 1 else f"{record['batch']} images"
+    table = new_table(f"Totals of one pass ({images})", heads, ("",))
     for key, label, scale, style in _FIGURES:
         mine, alone, bound = (
             part[key] / scale for part in (record, record["baseline"], record["lower_bound"])
@@ -214,16 +187,22 @@ def _sums(record: Details) -> "Table":
 
 
 def _remarks(record: Details) -> Iterator[str]:
-    yield "Lower bound: what no plan and no mappings go below. EDP: energy of an image x latency."
+    yield (
+        "Gap: how far the plan is above the lower bound, which holds for every fusion plan and "
+        "mapping. EDP: energy per image x latency of the pass."
+    )
     if record["planner_bound"] is not None:
         yield (
-            f"{record['planner']} proves that no plan of its space has an EDP below "
-            f"{record['planner_bound']:.4e} J s: the plan is at most "
-            f"{percent(record['planner_gap_percent'])} above the least"
+            f"Planner {record['planner']}: every plan of its search space has an EDP of at least "
+            f"{record['planner_bound']:.4e} J s, so this plan is at most "
+            f"{percent(record['planner_gap_percent'])} above the optimum."
         )
-    yield f"Mappings: {gaps_text(record['mapping_gaps'])}"
+    yield f"Mappings: {gaps_text(record['mapping_gaps'])}."
     plans = "1 plan" if record["evaluations"] == 1 else f"{record['evaluations']:,} plans"
-    yield f"{plans}, {record['mapping_problems']:,} mapping problems, {record['cpu_s']:.1f} CPU-s"
+    yield (
+        f"Search effort: {plans} evaluated, {record['mapping_problems']:,} mapping problems "
+        f"solved, {record['cpu_s']:.1f} s of CPU time."
+    )
 
 
 class ScheduleProgress(LiveLine):
@@ -241,10 +220,10 @@ class ScheduleProgress(LiveLine):
 def progress_text(stand: FusionProgress, most: int) -> str:
     """Return where a search of at most so many plans stands; with a bar it fits 80 columns."""
     if not stand.mapped:
-        return "compiling, which takes a while the first time"
+        return "compiling kernels (only the first time)"
     mapped = f"{stand.mapped:,} mappings"
     if not stand.evaluations:
-        return f"layer by layer: {mapped}"
+        return f"mapping unfused layers: {mapped}"
     ratio = stand.edp_js / stand.baseline_edp_js
     plans = f"{stand.evaluations:,} of {most:,} plans"
-    return f"{plans}: {stand.edp_js:.3g} J s, x {ratio:.3f}; {mapped}"
+    return f"{plans}: EDP {stand.edp_js:.3g} J s ({ratio:.3f} of unfused)"

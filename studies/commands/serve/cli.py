@@ -28,12 +28,12 @@ from ..options import (
 )
 
 SERVE_EXAMPLES: Final = (
-    "Example: archloom serve resnet50 bert_base --hardware memory_centric --load 0.7 "
-    "--deadline 4x --shed 1.3; "
-    "archloom serve resnet50 bert_base:sequence_length=16 --hardware memory_centric --qps 1500 "
-    "--deadline resnet50=2ms --deadline bert_base=3ms --stable --plot latency.html; "
-    "archloom serve resnet50 bert_base --hardware memory_centric --trace requests.csv --csv; "
-    "archloom serve resnet50 bert_base --hardware memory_centric --arrivals single"
+    "archloom serve resnet50 bert_base --hardware memory_centric --load 0.7 --deadline 4x --shed "
+    "1.3",
+    "archloom serve resnet50 bert_base --hardware memory_centric --qps 1500 "
+    "--deadline resnet50=2ms --deadline bert_base=3ms --stable --plot latency.html",
+    "archloom serve resnet50 bert_base --hardware memory_centric --trace requests.csv --csv",
+    "archloom serve resnet50 bert_base --hardware memory_centric --arrivals single",
 )
 
 
@@ -42,8 +42,8 @@ def serve(
         list[str],
         Argument(
             "NETWORK...",
-            "A name or a file as for archloom networks, or a table of layers (.csv, .json). "
-            "Options stand behind a colon: bert_base:sequence_length=16,batch=4.",
+            "Networks: names or files as for archloom networks, or tables of layers (.csv, .json). "
+            "Options of a network follow a colon: bert_base:sequence_length=16,batch=4.",
         ),
     ],
     hardware: Chosen,
@@ -52,29 +52,37 @@ def serve(
         Option(
             "--arrivals",
             metavar="KIND",
-            help="poisson; bursts (of --size for one network); single (the next request of a "
-            "network comes when the last is done); batches (the same, --size at once).",
+            help="Arrival process: poisson; bursts (Poisson arrivals of bursts of --size requests "
+            "for one network); single (the next request of a network arrives when its last one is "
+            "done); batches (like single, with --size requests at once).",
         ),
     ] = "poisson",
     load: Annotated[
         float | None,
         Option(
-            "--load", help="Of poisson and bursts: 1 keeps a resource busy all the time; else 0.7."
+            "--load",
+            help="Offered load for poisson and bursts, as a fraction of the load that keeps the "
+            "busiest resource occupied all the time (default: 0.7).",
         ),
     ] = None,
     qps: Annotated[
-        float | None, Option("--qps", help="Requests a second in all, instead of --load.")
+        float | None,
+        Option(
+            "--qps",
+            help="Offered load in requests per second, of all networks together. Replaces --load.",
+        ),
     ] = None,
     size: Annotated[
-        int | None, Option("--size", least=1, help="Requests of a burst or batch; else 8.")
+        int | None,
+        Option("--size", least=1, help="Number of requests in a burst or batch (default: 8)."),
     ] = None,
     shares: Annotated[
         list[str] | None,
         Option(
             "--share",
             metavar="NETWORK=X",
-            help="How many of the requests are for it; for each network, or for none: then what "
-            "bounds STP.",
+            help="Relative number of requests for a network. Give it for every network or for none "
+            "(default: the shares at which the upper bound on STP is reached). May be repeated.",
         ),
     ] = None,
     trace: Annotated[
@@ -82,7 +90,8 @@ def serve(
         Option(
             "--trace",
             metavar="FILE",
-            help="Requests of a CSV file instead: columns network, and time_s, time_ms or time_us.",
+            help="Read requests from a CSV file instead, with the column network and one of "
+            "time_s, time_ms and time_us.",
         ),
     ] = None,
     deadlines: Annotated[
@@ -90,25 +99,34 @@ def serve(
         Option(
             "--deadline",
             metavar="[NETWORK=]TIME",
-            help="20ms, or 4x for four isolated times; of a network, or of all others. Repeat.",
+            help="Deadline of requests: a time with unit (20ms), or a multiple of the time between "
+            "queries when the network runs alone (4x). Without NETWORK= it is for all networks "
+            "that have no deadline of their own. May be repeated (default: no deadline).",
         ),
     ] = None,
     policy: Annotated[
         str,
-        Option("--policy", metavar="RULE", help="Whose layer is next; an unknown one lists all."),
+        Option(
+            "--policy",
+            metavar="RULE",
+            help="Rule that selects the next layer: fcfs (first come, first served), edf (earliest "
+            "deadline first), layerweaver, exact_idle or strings.",
+        ),
     ] = "strings",
     slack: Annotated[
         float | None,
         Option(
             "--slack",
-            help="Requests with less time to spare than this share of the longest isolated time "
-            "go first.",
+            help="Serve requests first whose slack is below this multiple of the longest isolated "
+            "query time (default: no priority by slack).",
         ),
     ] = None,
     shed: Annotated[
         float | None,
         Option(
-            "--shed", help="Turn away what is nearer to its deadline than so many isolated times."
+            "--shed",
+            help="Reject requests whose deadline is less than this multiple of the network's "
+            "isolated query time away (default: reject none).",
         ),
     ] = None,
     shed_at: Annotated[
@@ -116,20 +134,30 @@ def serve(
         Option(
             "--shed-at",
             metavar="WHEN",
-            help="That is looked at when a request would start (start), or as it comes, behind "
-            "those that wait (arrival).",
+            help="When --shed is checked: start (when the request would start) or arrival (when it "
+            "arrives, with the waiting requests of its network counted) (default: start).",
         ),
     ] = None,
     requests: Annotated[
-        int | None, Option("--requests", least=1, help="In all; 3000 unless said.")
+        int | None,
+        Option("--requests", least=1, help="Number of requests, of all networks (default: 3000)."),
     ] = None,
     seed: Seed = 0,
     stable: Annotated[
-        bool, Option("--stable", help="Find the largest load with few misses, too.")
+        bool,
+        Option(
+            "--stable",
+            help="Also find the stable load: the largest load at which hardly any request misses "
+            "its deadline (see --missed).",
+        ),
     ] = False,
     missed: Annotated[
         float | None,
-        Option("--missed", help="Of --stable: the share that may be missed; 0.01 unless said."),
+        Option(
+            "--missed",
+            help="Fraction of requests that may miss their deadline at the stable load (default: "
+            "0.01).",
+        ),
     ] = None,
     batch: Batch = None,
     plan: Plan = None,
@@ -146,18 +174,19 @@ def serve(
         Option(
             "--plot",
             metavar="FILE",
-            help="Draw latencies, and goodput and p99 over the load: .html, .png or .svg.",
+            help="Draw the latency distribution, and goodput and 99th percentile latency over the "
+            "load, into this file: .html (interactive), .png or .svg.",
         ),
     ] = None,
     as_csv: Annotated[
-        bool, Option("--csv", help="Print CSV: what became of each request.")
+        bool, Option("--csv", help="Print CSV, one line per request with its outcome.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Serve requests that come over time, for networks that share a chip, with deadlines.
+    """Simulate the serving of requests with deadlines for networks that share one accelerator.
 
-    Prints latencies, misses and goodput beside the bound that no policy gets above.
-    docs/how_to/serving.md explains what is printed.
+    Prints latencies, missed deadlines and goodput, with an upper bound on the goodput of any
+    policy. docs/how_to/serving.md explains the output.
     """
     from archloom.studies.commands.weave import Asked, Planning, find_chip, read_sources
 

@@ -98,7 +98,7 @@ class Answer:
         faults = AllFaults()
         with faults.collecting():
             if self.as_csv and self.as_json:
-                raise UserError("--csv and --json exclude each other; say one of them")
+                raise UserError("--csv and --json exclude each other; use one of them")
         with faults.collecting():
             if self.missed is not None and not self.stable:
                 raise UserError("--missed is for --stable; say both")

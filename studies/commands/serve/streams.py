@@ -70,7 +70,7 @@ class Stream:
             for option in (option for option, there in given.items() if there):
                 raise UserError(f"--trace and {option} exclude each other; a trace says it all")
         if self.load is not None and self.qps is not None:
-            raise UserError("--load and --qps exclude each other; say one of them")
+            raise UserError("--load and --qps exclude each other; use one of them")
         for option, value in (("--load", self.load), ("--qps", self.qps)):
             if value is None:
                 continue

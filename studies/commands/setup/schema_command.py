@@ -9,20 +9,22 @@ from ...errors import UserError
 from ..options import Argument, echo
 
 SCHEMA_EXAMPLES: Final = (
-    "Example: archloom schema study > study.schema.json; archloom schema template"
+    "archloom schema study > study.schema.json",
+    "archloom schema template > hardware.schema.json",
 )
 
 KINDS: Final = ("study", "template")
 
 
 def schema(
-    kind: Annotated[str, Argument("KIND", "study, or template (of hardware).")],
+    kind: Annotated[str, Argument("KIND", "Kind of file: study, or template (hardware template).")],
 ) -> None:
-    """Print the JSON schema of study files or hardware templates: editors complete and check by it.
+    """Print the JSON schema of study files or hardware templates, for completion in editors.
 
-    A first line such as '# yaml-language-server: $schema=study.schema.json' tells an editor which
-    schema a file has; archloom init writes both. What a schema cannot know (files, expressions,
-    whether a design fits) archloom run checks.
+    The first line '# yaml-language-server: $schema=study.schema.json' of a file tells an editor
+    which schema to use; archloom init writes the schemas and these lines. A schema cannot check
+    files that are referred to, expressions, or whether a design is feasible; archloom run checks
+    these.
     """
     if kind not in KINDS:
         raise UserError(f"schema {kind!r} is unknown; {did_you_mean(kind, KINDS)}")

@@ -10,7 +10,7 @@ from ...errors import UserError, writing
 from ..options import Argument, Option, echo
 from .schema_command import schema_text
 
-INIT_EXAMPLES: Final = "Example: archloom init my_study --template npu; archloom init my_study"
+INIT_EXAMPLES: Final = ("archloom init my_study", "archloom init my_study --template npu")
 
 _STARTERS: Final = Path(__file__).with_name("starters")
 
@@ -19,8 +19,8 @@ _PLACEHOLDER: Final = "my_study"
 
 #: what the files of a directory are for
 _FILES: Final = {
-    "study.yaml": "what runs, what is best, how long to search",
-    "hardware.yaml": "what may be chosen of the hardware",
+    "study.yaml": "networks, objectives and search budget",
+    "hardware.yaml": "hardware template with the parameters to search",
 }
 
 #: for editors: by file, its schema's file and kind
@@ -37,23 +37,23 @@ def templates() -> list[str]:
 
 def init(
     directory: Annotated[
-        Path, Argument("[DIR]", "Where to write, a new directory; my_study unless said.")
+        Path, Argument("[DIR]", "Directory to write the files to (default: my_study).")
     ] = Path(_PLACEHOLDER),
     template: Annotated[
         str,
         Option(
             "--template",
             metavar="NAME",
-            help="edge: scalar PEs with scratchpads, like Eyeriss; npu: cores of output-stationary "
-            "PEs; gpu_like: many small cores with register files and shared memory; systolic: an "
-            "array with accumulators.",
+            help="Kind of hardware to start from: edge (scalar PEs with scratchpads, like "
+            "Eyeriss), npu (cores of output-stationary PEs), gpu_like (many small cores with "
+            "register files and shared memory) or systolic (a systolic array with accumulators).",
         ),
     ] = "edge",
 ) -> None:
-    """Write a study and a hardware template of your own, with comments, that run at once.
+    """Write a study file and a hardware template to edit; they run without changes.
 
-    The study names networks, objectives and budgets; the template says what may be chosen of the
-    hardware. Files that are there already are never overwritten.
+    The study file names networks, objectives and the search budget. The template defines the
+    hardware and the parameters that the search may change. Existing files are never overwritten.
     """
     write_starter(directory, template)
 
@@ -68,12 +68,12 @@ def write_starter(directory: Path, template: str) -> None:
     if template not in (known := templates()):
         raise UserError(f"--template {template!r} is unknown; {did_you_mean(template, known)}")
     if directory.exists() and not directory.is_dir():
-        raise UserError(f"{directory} is a file; say another directory")
+        raise UserError(f"{directory} is a file; choose another directory")
     files = {directory / name: about for name, about in _FILES.items()}
     schemas = {directory / file: kind for file, kind in _SCHEMAS.values()}
     if there := [str(path) for path in (*files, *schemas) if path.exists()]:
         raise UserError(
-            f"{' and '.join(there)} would be overwritten; say another directory, or move "
+            f"{' and '.join(there)} would be overwritten; choose another directory, or move "
             f"{'it' if len(there) == 1 else 'them'} away"
         )
     name = _study_name(directory)
@@ -87,7 +87,7 @@ def write_starter(directory: Path, template: str) -> None:
         text = text.replace(f"{_PLACEHOLDER}/study.yaml", str(directory / "study.yaml"))
         _write(path, f"# yaml-language-server: $schema={_SCHEMAS[path.name][0]}\n{text}")
         echo(f"wrote {path}: {about}")
-    echo(f"wrote {' and '.join(map(str, schemas))}: for editors, see docs/reference/study_files.md")
+    echo(f"wrote {' and '.join(map(str, schemas))}: JSON schemas for editors")
     study = directory / "study.yaml"
     echo("Next:")
     echo(f"  archloom hardware {directory / 'hardware.yaml'}")

@@ -13,8 +13,8 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .cli import (
-        RESUME_EXAMPLE as RESUME_EXAMPLE,
-        RUN_EXAMPLE as RUN_EXAMPLE,
+        RESUME_EXAMPLES as RESUME_EXAMPLES,
+        RUN_EXAMPLES as RUN_EXAMPLES,
         resume_ as resume_,
         run_ as run_,
     )

@@ -8,46 +8,59 @@ from archloom.studies.rendering.text import new_console
 
 from ..options import Argument, Exit, Option, Out, Study, echo
 
-RUN_EXAMPLE: Final = (
-    "Example: archloom run studies/quickstart.yaml --out runs/first --workers 2; "
-    "archloom run examples/stack_digits.yaml"
+RUN_EXAMPLES: Final = (
+    "archloom run quickstart",
+    "archloom run studies/quickstart.yaml --out runs/first --workers 2",
+    "archloom run examples/stack_digits.yaml",
 )
-RESUME_EXAMPLE: Final = (
-    "Example: archloom resume runs/quickstart --executor inline; archloom resume runs/stack_digits"
+RESUME_EXAMPLES: Final = (
+    "archloom resume runs/quickstart",
+    "archloom resume runs/quickstart --retry-failed --memory-mb 4000",
 )
 
 _Executor = Annotated[
     str | None,
     Option(
         "--executor",
-        help="'inline' or 'ray', of a study of kind stack 'inline' or 'processes'; changes the "
-        "time, not the result.",
+        metavar="NAME",
+        help="Where trials run: inline (this process) or ray (parallel workers); for studies with "
+        "'kind: stack' inline or processes. It changes the run time, not the result (default: the "
+        "study file's executor).",
     ),
 ]
 _Workers = Annotated[
     int | None,
-    Option("--workers", help="Trials at a time; all cores, here or of the cluster, if not said."),
+    Option(
+        "--workers",
+        help="Number of trials run in parallel (default: the study file's number; without one, all "
+        "cores of the machine or of the cluster).",
+    ),
 ]
 _Address = Annotated[
     str | None,
     Option(
         "--address",
         metavar="HOST:PORT",
-        help="Of a running Ray cluster, whatever the study says; 'local' starts Ray here.",
+        help="Address of a running Ray cluster, or local to start Ray on this machine (default: "
+        "the study file's address).",
     ),
 ]
 _Log = Annotated[
     Path | None,
-    Option("--log", metavar="FILE", help="Append what happens, a JSON object a line."),
+    Option("--log", metavar="FILE", help="Append events of the study to this file, as JSON Lines."),
 ]
 _Metrics = Annotated[
     Path | None,
-    Option("--metrics", metavar="FILE", help="Keep figures for Prometheus in a text file."),
+    Option(
+        "--metrics",
+        metavar="FILE",
+        help="Write metrics to this file in Prometheus text format, and keep it up to date.",
+    ),
 ]
 
 
 def run_(
-    study: Annotated[Path, Argument("STUDY", "A study file, or 'quickstart'.", file_of)],
+    study: Annotated[Path, Argument("STUDY", "Study file (.yaml), or 'quickstart'.", file_of)],
     out: Out = None,
     executor: _Executor = None,
     workers: _Workers = None,
@@ -57,16 +70,18 @@ def run_(
         Option(
             "--method",
             metavar="NAME",
-            help="casco, hasco or hasco_optimus: replaces optimizer, halving and fusion search.",
+            help="Search as a published method does: casco, hasco or hasco_optimus. It replaces "
+            "the study file's optimizer, halving and fusion search (default: none).",
         ),
     ] = None,
     log: _Log = None,
     metrics: _Metrics = None,
 ) -> None:
-    """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe.
+    """Run a study. If its directory already holds it, resume it.
 
-    A file with 'kind: stack' compares models, compressions, algorithms and schedules of kernels on
-    this machine: accuracy, time and size (docs/reference/study_files.md).
+    Ctrl-C stops the study without losing finished work; archloom resume resumes it. A file with
+    'kind: stack' compares models, compression methods, convolution algorithms and kernel schedules
+    on this machine in accuracy, time and size (docs/reference/study_files.md).
     """
     from archloom.studies.config import kind_of
 
@@ -94,25 +109,33 @@ def resume_(
         bool,
         Option(
             "--retry-failed",
-            help="Do again what crashed, broke a limit of a round, and what machines failed; of a "
-            "study of kind stack, time again what a busy machine refused.",
+            help="Repeat trials that crashed, exceeded a limit, or were lost with their machine. "
+            "For studies with 'kind: stack', repeat measurements that a busy machine refused.",
         ),
     ] = False,
     cpu_s: Annotated[
         float | None,
-        Option("--cpu-s", help="CPU-seconds of a round at most, whatever the study says."),
+        Option(
+            "--cpu-s",
+            help="Maximum CPU time of one round of a trial, in seconds (default: the study file's "
+            "limit).",
+        ),
     ] = None,
     memory_mb: Annotated[
         float | None,
-        Option("--memory-mb", help="Memory of a round at most, whatever the study says."),
+        Option(
+            "--memory-mb",
+            help="Maximum memory of one round of a trial, in MB (default: the study file's limit).",
+        ),
     ] = None,
     log: _Log = None,
     metrics: _Metrics = None,
 ) -> None:
-    """Go on with a study that was stopped or killed; the result is as if it never had been.
+    """Resume a study that was stopped or killed. The result is that of an uninterrupted run.
 
-    The exit code is 0 if it ends with a front, 1 without one, 3 if machines failed some trials
-    again and again, 4 if a disk or a cluster failed, and 130 if you stopped it.
+    Exit codes: 0 if the study ended with a Pareto front, 1 if it ended without one, 3 if trials
+    were set aside because machines failed them repeatedly, 4 if a disk or a cluster failed, and 130
+    after Ctrl-C.
     """
     from archloom.studies.storage import is_stack
 

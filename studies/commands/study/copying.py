@@ -11,24 +11,30 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COPY_EXAMPLES: Final = (
-    "Example: archloom copy runs/quickstart postgresql://me@host/studies; "
-    "archloom copy postgresql://me@host/studies#quickstart runs/mine; archloom copy runs/a runs/b"
+    "archloom copy runs/quickstart postgresql://me@host/studies",
+    "archloom copy postgresql://me@host/studies#quickstart runs/mine",
+    "archloom copy runs/a runs/b",
 )
 
 
 def copy(
     source: Annotated[
         Location,
-        Argument("FROM", "Directory of a study, or postgresql://HOST/DATABASE#STUDY.", location_of),
+        Argument(
+            "FROM", "Directory of the study, or postgresql://HOST/DATABASE#STUDY.", location_of
+        ),
     ],
     target: Annotated[
         str,
-        Argument("TO", "The same, where nothing is yet; a URL may leave the name out."),
+        Argument(
+            "TO",
+            "New directory, or postgresql://HOST/DATABASE[#STUDY]. Nothing may exist there yet.",
+        ),
     ],
 ) -> None:
-    """Copy a study, also while it runs, and compare what was written with what was read.
+    """Copy a study between directories and databases, and verify the copy.
 
-    A copy can be gone on with like the study that it was made of, with the same result.
+    The study may be running. A copy can be resumed like the original, with the same result.
     """
     copy_study(source, target, new_console())
 
@@ -49,6 +55,6 @@ def copy_study(source: Location, target: str, console: "Console") -> None:
         copied = make_copy(source, to)
         view.end()
     print_line(
-        f"copied {source} to {to}: {copied.events} events, {copied.trials} trials, all compared",
+        f"copied {source} to {to}: {copied.events} events, {copied.trials} trials, verified",
         console,
     )

@@ -29,10 +29,12 @@ _FAILED: Final = ("crashed", "lost", "over_limit")
 
 #: fields of a status that are gauges, and what they are
 _STATUS: Final = {
-    "fraction": "Share of the study's work that is done, about.",
-    "front": "Designs on the front.",
-    "volume": "Hypervolume of the front, in decades to the power of the objectives.",
-    "certified": "Share of the greatest possible hypervolume that the front has for certain.",
+    "fraction": "Estimated share of the study's work that is done, 0 to 1.",
+    "front": "Number of designs on the Pareto front.",
+    "volume": "Hypervolume of the front between base-10 logarithms of the objectives; reference "
+    "point: 1.1 x the worst of the first batch.",
+    "volume_percent": "Hypervolume in percent of the box from the ideal to the reference point.",
+    "certified": "Proven lower bound on the share of the largest possible hypervolume, 0 to 1.",
 }
 
 
@@ -110,35 +112,47 @@ class Metrics(logging.Handler, Collector):
         states = Counter(state for state, _ in self._states.values())
         for state in get_args(TrialState):
             states.setdefault(state, 0)
-        yield self._gauge("trials", "Trials that ended.", "state", states)
-        yield self._gauge("trials_wanted", "Trials at the most.", None, {"": self._wanted})
-        yield self._counter("rounds", "Results of rounds.", self._totals["rounds"])
+        yield self._gauge("trials", "Finished trials, by state.", "state", states)
+        yield self._gauge("trials_wanted", "Maximum number of trials.", None, {"": self._wanted})
+        yield self._counter("rounds", "Finished rounds of trials.", self._totals["rounds"])
         failed = CounterMetricFamily(
-            "archloom_rounds_failed", "Rounds that failed.", labels=["study", "kind"]
+            "archloom_rounds_failed",
+            "Rounds that crashed, were lost or exceeded a limit.",
+            labels=["study", "kind"],
         )
         for kind in _FAILED:
             failed.add_metric([self._study, kind], self._failed[kind])
         yield failed
         plans = sum(evaluations for _, evaluations in self._states.values())
-        text = "Fusion plans that trials that ended evaluated for each network."
+        text = "Fusion plans evaluated for each network, over all finished trials."
         yield self._gauge("evaluations", text, None, {"": plans})
-        for key, what in (("search", "Searches of software"), ("proposal", "Proposals of designs")):
-            yield self._counter(f"{key}_seconds", f"{what}, on all workers.", self._totals[key])
+        for key, what in (("search", "Software searches"), ("proposal", "Design proposals")):
+            yield self._counter(
+                f"{key}_seconds",
+                f"Wall-clock time of {what.lower()} in seconds, summed over workers.",
+                self._totals[key],
+            )
             cpu = self._totals[f"{key}_cpu"]
-            yield self._counter(f"{key}_cpu_seconds", f"CPU time of {what.lower()}.", cpu)
+            yield self._counter(
+                f"{key}_cpu_seconds", f"CPU time of {what.lower()} in seconds.", cpu
+            )
         for name, text in _STATUS.items():
             if self._status.get(name) is not None:
                 yield self._gauge(name, text, None, {"": self._status[name]})
         workers = self._status.get("workers", {}) if self._up else {}
-        yield self._gauge("workers", "Workers of Ray, by node.", "node", workers)
+        yield self._gauge("workers", "Ray workers, by node.", "node", workers)
         for name, key, text in (
-            ("worker_deaths", "worker_died", "Workers that died, or whose node left."),
+            ("worker_deaths", "worker_died", "Workers that died or whose node left."),
             ("nodes_left", "node_left", "Nodes that left the cluster."),
-            ("nodes_refused", "node_refused", "Nodes that were not used."),
+            ("nodes_refused", "node_refused", "Nodes that were rejected."),
         ):
-            yield self._counter(name, f"{text[:-1]}, since this process began.", self._totals[key])
-        yield self._gauge("up", "Whether a process works on the study.", None, {"": self._up})
-        text = "When something happened last, in seconds since 1970."
+            yield self._counter(
+                name, f"{text[:-1]}, since this process started.", self._totals[key]
+            )
+        yield self._gauge(
+            "up", "1 while a process works on the study, else 0.", None, {"": self._up}
+        )
+        text = "Time of the last event, in seconds since 1970-01-01 UTC."
         yield self._gauge("last_event_timestamp_seconds", text, None, {"": self._at})
 
     def _gauge(

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from archloom.studies.analysis import FIELD_NAMES, Front
+from archloom.studies.config import PICKED
 from archloom.studies.rendering.text import plan_gap_text
 from archloom.studies.storage import HeldOutTrial, Trial, TrialState
 
@@ -99,7 +100,9 @@ def front_table(front: Front) -> "Table":
     table = Table(
         title=f"Pareto front: {len(members)} designs",
         title_justify="left",
-        caption=f"All have {' '.join(shared)}" if shared else None,
+        caption=f"Parameters with the same value in all designs: {' '.join(shared)}"
+        if shared
+        else None,
         caption_justify="left",
     )
     columns, held_out = front.objective_set.measured, front.held_out_columns
@@ -129,11 +132,11 @@ def front_table(front: Front) -> "Table":
 
 #: what a state of a design with an EDP means for its figures
 _STATES: Final[dict[TrialState, str]] = {
-    "complete": "complete: its software was searched to the end of the study's budget",
-    "stopped": "stopped: halving ended its search early; with more it may have less EDP",
-    "failed": "failed: a round crashed; the figures are those of the rounds before",
-    "lost": "lost: machines failed a round; the figures are those of the rounds before",
-    "over_limit": "over_limit: a round broke a limit; the figures are those of the rounds before",
+    "complete": "complete: the software search used its full budget",
+    "stopped": "stopped: halving ended the software search early; more search may lower the EDP",
+    "failed": "failed: a round crashed; the figures are from the rounds before it",
+    "lost": "lost: machines failed during a round; the figures are from the rounds before it",
+    "over_limit": "over_limit: a round exceeded a limit; the figures are from the rounds before it",
 }
 
 
@@ -146,10 +149,11 @@ def front_legend(front: Front) -> str:
     return "\n".join(
         [
             *states,
-            "evaluations: fusion plans that were evaluated for each network",
-            "gap: EDP is at most so much above the least that any mappings give its plan; of "
-            "several networks the largest",
-            "proven: mappings that are proven to be the best, of all recorded",
+            "evaluations: number of fusion plans evaluated for each network",
+            "gap: how far the EDP is at most above that of the same fusion plan with optimal "
+            "mappings; for several networks the largest",
+            "proven: mappings that are proven optimal, of all mappings of the plans",
+            f"*: design selected by the study's rule ({PICKED[front.rule.name]})",
         ]
     )
 
@@ -163,15 +167,21 @@ def _parameters(hardware: str) -> list[str]:
     return hardware.partition("(")[2].removesuffix(")").split(", ")
 
 
+def _why(trial: Trial) -> str:
+    """Return why a trial has no EDP."""
+    if trial.crash is not None:
+        return f"{trial.crash.error}: {trial.crash.message}"
+    return str(trial.reason)
+
+
 def comparison(front: Front, baseline: Trial | None) -> str | None:
     """Return a line that compares the picked design with the baseline; None if there is none."""
     chosen = front.picked
     if baseline is None or chosen is None:
         return None
-    names = f"trial {chosen.number} against {baseline.hardware}"
+    names = f"trial {chosen.number} relative to baseline {baseline.hardware}"
     if baseline.edp_js is None:
-        why = baseline.reason or baseline.crash
-        return f"{names}: the baseline has no EDP ({baseline.state}: {why and why.to_dict()})"
+        return f"{names}: the baseline could not be evaluated ({baseline.state}: {_why(baseline)})"
     ratios = ", ".join(
         f"{objective.title} x {chosen.figure(objective) / baseline.figure(objective):.3g}"
         for objective in front.objective_set.objectives
@@ -182,4 +192,4 @@ def comparison(front: Front, baseline: Trial | None) -> str | None:
             f"{objective.title} x {mine.values[objective.name] / theirs.values[objective.name]:.3g}"
             for objective in front.held_out_columns
         )
-    return f"{names}, on the same cost model: {ratios}"
+    return f"{names}, with the same cost model: {ratios}"

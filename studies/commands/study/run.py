@@ -55,12 +55,12 @@ def start(
     about = (config.name, location, config.trials)
     if config.executor.name == "ray":
         _supervised(config, location, telling)
-    console.print(f"study {location}: {config.trials} trials at the most", highlight=False)
+    console.print(f"study {location}: up to {config.trials} trials", highlight=False)
     with ProgressView(console) as view, telling.about(*about, view.found):
         if (measured := _with_forms(config, view)) is None:
             print_line(
-                "stopped; what is known of accuracies lies beside the weights, and the same "
-                "command goes on",
+                "stopped; accuracies measured so far are kept beside the weights, and the same "
+                "command resumes",
                 console,
             )
             return INTERRUPTED
@@ -82,7 +82,7 @@ def ready(
     """
     from archloom.studies.engine import header_of, prepare, warm_start
 
-    view.begin("reading the space and preparing the study")
+    view.begin("reading the hardware space and preparing the study")
     study, header = prepare(config, config.space), header_of(config)
     begun = _begun(location, header)
     found = begun or warm_start(config, header, study.problem)
@@ -191,7 +191,7 @@ def ready_again(config: StudyConfig, header: "Header", view: "Stages") -> "Study
     """Return a study that is there before it goes on."""
     from archloom.studies.engine import WarmStart, prepare
 
-    view.begin("reading the space and preparing the study")
+    view.begin("reading the hardware space and preparing the study")
     study = prepare(config, config.space)
     view.end()
     return (
@@ -213,11 +213,12 @@ def _run(
     from archloom.studies.rendering.text import print_line
 
     console.print(
-        f"study {store.location}: {'goes on' if store.begun else 'begins'}", highlight=False
+        f"study {store.location}: {'resumed' if store.begun else 'started'}", highlight=False
     )
     began, now = store.header.archloom, version("archloom")
     if began != now:
-        text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
+        text = f"note: started with archloom {began}, resumed with {now}; results of both may "
+        "differ"
         console.print(text, highlight=False, soft_wrap=True)
     advice = [] if store.begun else _advice(study.config)
     for note in [*store.notes, *advice, *_unheld(study.config)]:
@@ -231,7 +232,7 @@ def _run(
         return False
     except TroubleError as error:
         raise TroubleError(
-            f"{error}\nnothing that was done is lost; go on with: archloom resume "
+            f"{error}\nno finished work is lost; resume with: archloom resume "
             f"{argument(store.location)}"
         ) from None
     tell("ended", trials=trials)
@@ -289,16 +290,16 @@ def _advice(config: StudyConfig) -> list[str]:
     if choice.name == "inline" or workers <= FEW or config.logical_workers >= 2 * workers:
         return []
     return [
-        f"{workers} workers will often wait for each other; logical_workers: {4 * workers} in the "
-        f"study file keeps them busy, this one has {config.logical_workers} "
-        "(docs/explanation/parallel.md)"
+        f"{workers} workers will often be idle, because batches wait for their slowest trial; set "
+        f"logical_workers: {4 * workers} in the study file (now {config.logical_workers}) to keep "
+        "them busy (docs/explanation/parallel.md)"
     ]
 
 
 def _unheld(config: StudyConfig) -> "Iterator[str]":
     """Yield what the executor does not do of what the study file says."""
     if config.executor.name == "inline" and config.round_limits.memory_mb is not None:
-        yield "the executor inline does not hold rounds to round_limits.memory_mb; ray does"
+        yield "executor inline does not enforce round_limits.memory_mb; executor ray does"
 
 
 def _ended(over: bool, study: "Study", location: Location, console: "Console") -> int:

@@ -14,9 +14,11 @@ from archloom.studies.rendering.text import (
     gap_text,
     gaps_text,
     group_layers,
+    halo_text,
     kept_columns,
     layer_gap_text,
     nest_lines,
+    peak_text,
     resident_layers,
     spent_text,
     tiling_text,
@@ -56,12 +58,12 @@ def renderables(details: Details) -> "Iterator[RenderableType]":
     yield _levels(details["hardware"])
     yield _parts(details["hardware"])
     if details["crash"]:
-        yield f"\nIt {_end(details['crash'])}\n"
+        yield f"\nThe last round {_end(details['crash'])}\n"
         yield details["crash"]["traceback"]
     if details["reason"]:
         from archloom.space import Infeasible
 
-        yield f"\nIt has no price: {Infeasible(**details['reason'])}"
+        yield f"\nInfeasible: {Infeasible(**details['reason'])}"
     for network in details["networks"]:
         yield ""
         yield from _network(network)
@@ -73,7 +75,7 @@ def _heading(details: Details) -> str:
     edp = "no EDP" if details["edp_js"] is None else f"EDP {details['edp_js']:.4g} J s"
     lines = [
         f"{name}: {details['state']} after {rounds} and "
-        f"{details['evaluations']} software evaluations",
+        f"{details['evaluations']} evaluated fusion plans per network",
         f"{edp}, area {details['area_mm2']:.4g} mm2, TDP {details['tdp_w']:.4g} W",
     ]
     others = {k: v for k, v in details["values"].items() if k not in details}
@@ -86,7 +88,7 @@ def _heading(details: Details) -> str:
 
 def _held_out(found: Details) -> Iterator[str]:
     together = ", ".join(f"{name} {figure:.4g}" for name, figure in found["values"].items())
-    yield f"held-out networks: {together or 'not all of them run'}"
+    yield f"held-out networks: {together or 'no aggregate, because some are infeasible'}"
     for name, network in found["networks"].items():
         yield (
             f"  {name}: EDP {network['edp_js']:.4g} J s, energy "
@@ -109,7 +111,7 @@ def _end(crash: Details) -> str:
     """Say how a round ended that gave nothing."""
     if "limit" in crash:
         by = "software.fusion.work_limit" if crash["reproducible"] else "round_limits"
-        return f"was ended by {by}: it {crash['message']}"
+        return f"exceeded {by}: it {crash['message']}"
     return f"crashed: {crash['error']}: {crash['message']}"
 
 
@@ -118,8 +120,9 @@ def _design(hardware: Details) -> str:
 
 
 def _levels(hardware: Details) -> "Table":
-    table = _table("\nStorage, from the MACs outwards")
-    for head in ("level", "built of", "keeps", "instances", "bytes each", "words/cycle each"):
+    table = _table("\nStorage levels, innermost first (sizes and bandwidths per instance)")
+    words = f"{hardware['word_bits']}-bit words/cycle"
+    for head in ("level", "type", "tensors", "instances", "bytes", words):
         table.add_column(head, justify="right" if head in ("instances",) else "left")
     for level in hardware["levels"]:
         table.add_row(
@@ -146,16 +149,16 @@ def _parts(hardware: Details) -> "Table":
             f"{power[part]:.4f}" if part in power else "",
         )
     table.add_section()
-    table.add_row("all", f"{sum(area.values()):.4f}", f"{sum(power.values()):.4f}")
+    table.add_row("total", f"{sum(area.values()):.4f}", f"{sum(power.values()):.4f}")
     return table
 
 
 def _network(network: Details) -> "Iterator[RenderableType]":
     yield f"== {network['name']} =="
     yield _sums(network)
-    yield f"\n{gaps_text(network['gaps'])}"
+    yield f"\nMappings: {gaps_text(network['gaps'])}."
     if network["spent"]:
-        yield spent_text(network["spent"])
+        yield f"Effort: {spent_text(network['spent'])}."
     yield _energy(network)
     yield _groups(network)
     if trees := list(nest_lines(network["groups"])):
@@ -166,8 +169,8 @@ def _network(network: Details) -> "Iterator[RenderableType]":
 
 def _sums(network: Details) -> "Table":
     """Compare the plan with the one that fuses nothing."""
-    table = _table("\nOne pass")
-    for head in ("", "this plan", "layer by layer", "ratio"):
+    table = _table("\nTotals of one pass")
+    for head in ("", "this plan", "unfused", "ratio"):
         table.add_column(head, justify="right" if head else "left")
     for label, key, scale in (
         ("EDP (J s)", "edp_js", 1.0),
@@ -184,9 +187,9 @@ def _sums(network: Details) -> "Table":
 
 
 def _energy(network: Details) -> "Table":
-    table = _table("\nEnergy by level (uJ)")
-    table.add_column("where")
-    table.add_column("energy", justify="right")
+    table = _table("\nEnergy by level")
+    table.add_column("level")
+    table.add_column("energy uJ", justify="right")
     table.add_column("share", justify="right")
     parts = {
         **network["levels_pj"],
@@ -196,15 +199,15 @@ def _energy(network: Details) -> "Table":
     for name, energy in parts.items():
         table.add_row(name, f"{energy / _PJ_PER_UJ:,.4f}", f"{energy / network['energy_pj']:.1%}")
     table.add_section()
-    table.add_row("all", f"{network['energy_pj'] / _PJ_PER_UJ:,.4f}", "100.0%")
+    table.add_row("total", f"{network['energy_pj'] / _PJ_PER_UJ:,.4f}", "100.0%")
     return table
 
 
 def _groups(network: Details) -> "Table":
-    table = _table("\nGroups, in running order; DRAM KiB go between DRAM and chip")
+    table = _table("\nGroups in order of execution")
     kept = kept_columns(network["groups"])
-    numbers = ("peak KiB", "DRAM KiB", "layer by layer")
-    for head in ("group", "layers", "tile", "resident weights", *kept, *numbers):
+    numbers = ("peak KiB", "DRAM KiB", "DRAM KiB unfused")
+    for head in ("group", "layers", "tiles", "halo", "resident weights", *kept, *numbers):
         right = head in ("group", *numbers)
         table.add_column(head, justify="right" if right else "left", overflow="fold")
     for number, group in enumerate(network["groups"]):
@@ -212,23 +215,28 @@ def _groups(network: Details) -> "Table":
             str(number),
             group_layers(group["layers"]),
             tiling_text(group),
+            halo_text(group),
             resident_layers(group),
             *(texts[number] for texts in kept.values()),
-            f"{group['peak_bytes'] / KIB:,.1f}" if group["peak_bytes"] else "",
+            peak_text(group),
             f"{group['dram_bytes'] / KIB:,.1f}",
             f"{group['dram_bytes_unfused'] / KIB:,.1f}",
         )
     table.add_section()
     sums = (network["dram_bytes"], network["unfused"]["dram_bytes"])
     totals = [f"{moved / KIB:,.1f}" for moved in sums]
-    table.add_row("", "all", "", "", *[""] * len(kept), "", *totals)
+    table.add_row("", "total", "", "", "", *[""] * len(kept), "", *totals)
     return table
 
 
 def _layers(network: Details) -> "Table":
-    table = _table("\nLayers: energy in uJ by level")
+    table = _table(
+        "\nLayers (energy in uJ, by level; gap: how far the mapping may be from the best)"
+    )
     levels = list(network["levels_pj"])
-    heads = ("layer", "operator", "group", "operations", "cycles", *levels, "compute", "all", "gap")
+    heads = (
+        "layer", "operator", "group", "operations", "cycles", *levels, "compute", "total", "gap",
+    )  # fmt: skip
     for head in heads:
         table.add_column(head, justify="left" if head in ("layer", "operator") else "right")
     for layer in network["layers"]:
@@ -251,7 +259,7 @@ def _layers(network: Details) -> "Table":
     sums = [*network["levels_pj"].values(), network["compute_pj"], network["energy_pj"]]
     table.add_section()
     table.add_row(
-        "all",
+        "total",
         "",
         "",
         f"{sum(layer['operations'] for layer in network['layers']):,}",
@@ -263,13 +271,14 @@ def _layers(network: Details) -> "Table":
 
 def _mappings(network: Details) -> Iterator[str]:
     yield (
-        "\nMappings: from DRAM inwards; [WIO] says which of weights, inputs and outputs a level "
-        "holds;\nloops from the outermost to the innermost; x and y run side by side; the EDP is "
-        "proven\nto be the least, at most so many percent above it, or not proven"
+        "\nMappings: levels from the outermost (DRAM) to the innermost. [WIO]: tensors held at a "
+        "level\n(weights, inputs, outputs). Loops: outermost first; x and y are spatial (unrolled "
+        "on the mesh).\nBehind each layer: whether the EDP of the mapping is proven optimal, or "
+        "how far it may be above the optimum."
     )
     for layer in network["layers"]:
         for mapping in layer["mappings"]:
-            times = f", {mapping['tiles']} tiles like this" if mapping["tiles"] > 1 else ""
+            times = f", used for {mapping['tiles']} tiles" if mapping["tiles"] > 1 else ""
             loops = " ".join(f"{dim}:{size}" for dim, size in mapping["covers"].items() if size > 1)
             nest = "\n".join(f"    {line}" for line in mapping["nest"])
             gap = gap_text(mapping["gap_percent"])

@@ -71,7 +71,9 @@ def run_stack(path: Path, out: str | None, overrides: StackOverrides) -> int:
     config = overrides.apply(load_stack(path))
     folder = Path("runs") / config.name if out is None else location_of(out, config.name)
     if not isinstance(folder, Path):
-        raise UserError("a study of kind stack is kept in a directory; say --out DIR")
+        raise UserError(
+            "a study with kind: stack is stored in a directory, not in a database; use --out DIR"
+        )
     claim(config, folder)
     return _work(config, folder)
 
@@ -106,7 +108,9 @@ def _work(config: StackConfig, folder: Path, again: bool = False) -> int:
         print_line(f"stopped; resume with: archloom resume {argument(folder)}", console)
         return INTERRUPTED
     _print(found, console)
-    print_line(f"{folder / RESULTS}; archloom report {argument(folder)} draws it", console)
+    print_line(
+        f"results: {folder / RESULTS}; for plots: archloom report {argument(folder)}", console
+    )
     return 0 if found["front"] else NOTHING_FOUND
 
 
@@ -117,7 +121,9 @@ def show_stack(location: Location, trial: str | None, as_json: bool, console: "C
         UserError: it has not ended; or a trial, which it has not.
     """
     if trial is not None:
-        raise UserError(f"{location} is of kind stack, without trials; leave {trial} out")
+        raise UserError(
+            f"{location} is a study with kind: stack, which has no trials; leave {trial} out"
+        )
     found = _results(location)
     if as_json:
         from archloom.studies.analysis.stack import judge
@@ -156,7 +162,7 @@ def report_stack(location: Location, pick: str | None, out: Path | None) -> Path
         UserError: it has not ended.
     """
     if pick is not None:
-        raise UserError("--pick is not for studies of kind stack; leave it out")
+        raise UserError("--pick does not apply to studies with kind: stack; leave it out")
     from archloom.studies.rendering.stack import write_stack_report
 
     assert isinstance(location, Path), "the caller has looked"
@@ -173,9 +179,11 @@ def _results(location: Location) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((location / RESULTS).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(
-            f"{location} has no results yet; archloom resume {argument(location)} goes on, "
-            "archloom status says how far it is"
+            f"{location} has no results yet; resume it with: archloom resume {argument(location)}; "
+            "archloom status shows its progress"
         ) from None
     except ValueError as error:
-        raise UserError(f"{location / RESULTS} is no JSON: {error}; remove it and resume") from None
+        raise UserError(
+            f"{location / RESULTS} is not valid JSON: {error}; remove the file and resume the study"
+        ) from None
     return found

@@ -22,7 +22,7 @@ def print_points(found: dict[str, Any], console: "Console") -> None:
     """Print all points of the results of a study."""
     study, machine = found["study"], found["machine"]
     threads = study["threads"]
-    clock = "1 thread, its own time" if threads == 1 else f"{threads} threads, time of a clock"
+    clock = "1 thread, CPU time" if threads == 1 else f"{threads} threads, wall-clock time"
     seeds = f"{study['seeds']} seed{'s' if study['seeds'] > 1 else ''}"
     table = new_table(f"{found['name']}: {study['data']}, {seeds}; {clock}", _HEADS, _TEXTS)
     front = set(found["front"])
@@ -33,7 +33,9 @@ def print_points(found: dict[str, Any], console: "Console") -> None:
         table.add_row(*names, *_cells(row), "<" if number in front else "", _remark(row))
         before = head
     print_whole(table, console)
-    print_line("Front (<): no point is better in accuracy, time and size", console)
+    print_line(
+        "Column front: < marks points of the Pareto front of accuracy, time and size", console
+    )
     reasons = Counter(r["reason"]["reason"] for r in found["points"] if r["status"] == "refused")
     for reason, count in sorted(reasons.items()):
         print_line(f"{count} of {len(found['points'])} points refused: {reason}", console)
@@ -58,12 +60,15 @@ def _remark(row: dict[str, Any]) -> str:
 def status_lines(status: StackStatus) -> Iterator[str]:
     """Yield what is printed of how far a study is."""
     if status.process is not None:
-        who = f"process {status.process} works on it"
+        who = f"running in process {status.process}"
     elif status.ended:
-        who = "ended"
+        who = "finished"
     else:
-        who = f"nobody works on it; archloom resume {argument(status.folder)} goes on"
-    yield f"study {status.folder}, of kind stack: {who}"
-    yield f"  models: {status.steps} of {status.steps_wanted} steps trained, pruned or rounded"
-    yield f"  kernels: {status.tried} schedules tried, {status.kernels} rows timed"
-    yield f"  points: {status.points} of {status.points_wanted}"
+        who = f"not running; resume with: archloom resume {argument(status.folder)}"
+    yield f"study {status.folder} (kind: stack): {who}"
+    yield (
+        f"  models: {status.steps} of {status.steps_wanted} training, pruning and quantisation "
+        "steps done"
+    )
+    yield f"  kernels: {status.tried} schedules tried, {status.kernels} kernels timed"
+    yield f"  points: {status.points} of {status.points_wanted} done"

@@ -36,40 +36,40 @@ def status_lines(status: StudyStatus) -> Iterator[str]:
     yield f"study {status.folder}: {_who(status)}"
     states = ", ".join(f"{count} {state}" for state, count in status.states.items())
     yield (
-        f"  trials {status.trials}/{status.trials_wanted}{f' ({states})' if states else ''}, "
-        f"front {status.front}"
+        f"  trials: {status.trials} of {status.trials_wanted} done"
+        f"{f' ({states})' if states else ''}; Pareto front: {status.front} designs"
     )
     rate = status.rounds_per_minute
     yield (
-        f"  {status.rounds_done} rounds searched"
-        + (f", {rate:.3g} a minute of late" if rate else "")
-        + f"; CPU time: {_time(status.searched_cpu_s)} searching, "
-        f"{_time(status.proposed_cpu_s)} proposing"
+        f"  rounds: {status.rounds_done} done"
+        + (f", {rate:.3g} per minute recently" if rate else "")
+        + f"; CPU time: {_time(status.searched_cpu_s)} for software searches, "
+        f"{_time(status.proposed_cpu_s)} for proposing designs"
         + (f"; last event {_time(status.last_age_s)} ago" if status.last_age_s is not None else "")
     )
     if status.left_s is not None:
-        yield f"  about {_time(status.left_s)} left"
+        yield f"  estimated time left: {_time(status.left_s)}"
     for node, workers in sorted(status.workers.items()):
         yield f"  workers: {workers} on {node}"
     for stage in status.stages:
-        yield f"  now: {stage}"
+        yield f"  current stage: {stage}"
     for label, stage, design, seconds, worker, _ in status.running:
-        who = f", by {worker}" if worker else ""
-        yield f"  running: {label}, {stage}, for {_time(seconds)}{who}, on {design}"
+        who = f", worker {worker}" if worker else ""
+        yield f"  running: {label}, {stage}, since {_time(seconds)}{who}, design {design}"
     for failure in status.failures[:_MOST]:
         yield f"  {failure.kind}: trial {failure.trial}, {failure.where}: {failure.error}"
     if len(status.failures) > _MOST:
-        yield f"  and {len(status.failures) - _MOST} more; --json has them all"
+        yield f"  and {len(status.failures) - _MOST} more failures; --json lists all"
 
 
 def _who(status: StudyStatus) -> str:
     if status.process is not None:
         where = f" on {status.host}" if status.host else ""
         age = f" for {_time(status.process_age_s)}" if status.process_age_s is not None else ""
-        return f"process {status.process}{where} works on it{age}"
+        return f"running in process {status.process}{where}{age}"
     if status.trials >= status.trials_wanted:
-        return "ended"
-    return f"nobody works on it; archloom resume {argument(status.folder)} goes on"
+        return "finished"
+    return f"not running; resume with: archloom resume {argument(status.folder)}"
 
 
 def _time(seconds: float) -> str:

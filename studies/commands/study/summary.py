@@ -48,8 +48,12 @@ def summarize(
         if front.proof:
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
     else:
-        what = "has an EDP" if all(t.edp_js is None for t in trials) else "keeps the limits"
-        console.print(f"no trial {what}, so there is no front")
+        why = (
+            "is feasible and was evaluated"
+            if all(t.edp_js is None for t in trials)
+            else "satisfies all limits"
+        )
+        console.print(f"The Pareto front is empty: no trial {why}.")
     line = comparison(front, read_baseline(location))
     lines = [
         *([line] if line else []),
@@ -63,13 +67,13 @@ def summarize(
     failed = [trial.label for trial in trials if trial.state == "failed"]
     if failed:
         text = f"{len(failed)} of {len(trials)} trials crashed: {', '.join(failed)}; "
-        console.print(f"{text}{named(location, TRIALS)} has the tracebacks", highlight=False)
+        console.print(f"{text}tracebacks are in {named(location, TRIALS)}", highlight=False)
     lost = [trial.label for trial in trials if trial.state == "lost"]
     if lost:
         print_line(
-            f"{len(lost)} of {len(trials)} trials were set aside, since machines failed them again "
-            f"and again: {', '.join(lost)}; once that is mended: "
-            f"archloom resume {argument(location)} --retry-failed",
+            f"{len(lost)} of {len(trials)} trials were set aside, because their machines failed "
+            f"repeatedly: {', '.join(lost)}; when the machines work again, repeat these trials "
+            f"with: archloom resume {argument(location)} --retry-failed",
             console,
         )
         return SET_ASIDE
@@ -79,14 +83,14 @@ def summarize(
 def why_early(trials: Sequence[Trial], proof: Certificate | None) -> str:
     """Say why a study ended before it had all its trials."""
     if proof is None or proof.boxes is not None:
-        return "no further design was found that may add to the front"
+        return "the search found no further design that could join the Pareto front"
     if proof.proven:
-        return "no other design can add to the front"
+        return "no other design can join the Pareto front"
     unsettled = Counter(t.state for t in trials if t.state not in ("complete", "infeasible"))
     states = ", ".join(f"{count} {state}" for state, count in unsettled.items())
     return (
-        "every design that may add to the front was run; of those that were not run to the end "
-        f"({states}), {proof.open} may still add to it with more search"
+        "every design that could join the Pareto front was evaluated; of those whose search was "
+        f"cut short ({states}), {proof.open} could still join it with a larger search budget"
     )
 
 
@@ -98,14 +102,14 @@ def over_limit_lines(trials: Sequence[Trial], location: Location) -> list[str]:
         (
             "round_limits",
             False,
-            "elsewhere they may keep these limits, so another run may come to another result; to "
-            f"do them again: archloom resume {argument(location)} --retry-failed --cpu-s S "
+            "these limits depend on the machine, so results may differ elsewhere; repeat these "
+            f"trials with: archloom resume {argument(location)} --retry-failed --cpu-s S "
             "--memory-mb MB",
         ),
         (
             "software.fusion.work_limit",
             True,
-            "they are on every machine; another limit makes another study",
+            "this limit is the same on every machine; to change it, start a new study",
         ),
     ):
         some = [(trial, crash) for trial, crash in over if crash.reproducible == counted]
@@ -114,7 +118,7 @@ def over_limit_lines(trials: Sequence[Trial], location: Location) -> list[str]:
                 f"trial {t.label}, round {t.rounds}, {c.message}" for t, c in some[:_MOST]
             )
             more = f"; and {len(some) - _MOST} more" if len(some) > _MOST else ""
-            lines += [f"{len(some)} of {len(trials)} trials were ended by {by}: {told}{more}", then]
+            lines += [f"{len(some)} of {len(trials)} trials exceeded {by}: {told}{more}", then]
     return lines
 
 
@@ -125,7 +129,8 @@ def infeasible_lines(trials: Sequence[Trial]) -> list[str]:
         if trial.reason is not None:
             found.setdefault((trial.reason.reason, trial.reason.where), []).append(trial)
     return [
-        f"{len(group)} of {len(trials)} trials were infeasible; trial {group[0].number}: "
+        f"{len(group)} of {len(trials)} trials were infeasible; for example trial "
+        f"{group[0].number}: "
         f"{group[0].reason}"
         for group in found.values()
     ]
@@ -145,8 +150,8 @@ def limit_lines(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[st
         if over:
             _, nearest = min(over, key=lambda pair: pair[0])
             lines.append(
-                f"{len(over)} of {len(trials)} trials break the limit of {objective.name} "
-                f"({limit.sign} {limit.value:g}); the nearest is trial {nearest.number} with "
+                f"{len(over)} of {len(trials)} trials violate the limit on {objective.name} "
+                f"({limit.sign} {limit.value:g}); the closest is trial {nearest.number} with "
                 f"{nearest.figure(objective):.4g}"
             )
     return lines

@@ -72,11 +72,11 @@ def supervised(
         belated = belated + 1 if status == -signal.SIGALRM else 0
         how = f"was killed by signal {-status}" if status < 0 else "was ended by Ray"
         told(late if belated else f"the process {how}")
-        what = late if belated else f"the process that works on {location} {how}"
+        what = late if belated else f"the process that runs {location} {how}"
         if idle > len(waits_s) or belated >= late_starts:
             often = "" if belated else f", {idle} times in a row"
-            raise TroubleError(f"{what}{often}; nothing that was done is lost; go on with: {go_on}")
-        print(f"{what}; going on", file=sys.stderr)
+            raise TroubleError(f"{what}{often}; no finished work is lost; resume with: {go_on}")
+        print(f"{what}; restarting it", file=sys.stderr)
         time.sleep(waits_s[max(idle - 1, 0)])
 
 

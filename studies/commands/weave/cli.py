@@ -27,9 +27,9 @@ from .options import (
 )
 
 WEAVE_EXAMPLES: Final = (
-    "Example: archloom weave resnet50 bert_base:sequence_length=16 --hardware memory_centric; "
-    "archloom weave resnet50 bert_base --hardware tpu_v3 --plan joint --plot timeline.html; "
-    "archloom weave camera.csv bert_base --hardware memory_centric --stream --json"
+    "archloom weave resnet50 bert_base:sequence_length=16 --hardware memory_centric",
+    "archloom weave resnet50 bert_base --hardware tpu_v3 --plan joint --plot timeline.html",
+    "archloom weave camera.csv bert_base --hardware memory_centric --stream --json",
 )
 
 
@@ -38,8 +38,9 @@ def weave(
         list[str],
         Argument(
             metavar="NETWORK...",
-            help="Two at least: a name or a file as for archloom networks, or a table of layers "
-            "(.csv, .json). Options stand behind a colon: bert_base:sequence_length=16,batch=4.",
+            help="At least two networks: names or files as for archloom networks, or tables of "
+            "layers (.csv, .json). Options of a network follow a colon: "
+            "bert_base:sequence_length=16,batch=4.",
         ),
     ],
     hardware: Chosen,
@@ -49,11 +50,17 @@ def weave(
         Option(
             "--scheduler",
             metavar="NAME",
-            help="exact for one query, strings for streams unless said; an unknown one lists all.",
+            help="Scheduler: ai_mt, beam, compute_only, exact, fair, layerweaver, memory_only, "
+            "strings, or the name of an installed plugin (default: exact; with --stream strings).",
         ),
     ] = None,
     stream: Annotated[
-        bool, Option("--stream", help="Endless queries of each network, not one.")
+        bool,
+        Option(
+            "--stream",
+            help="Schedule an endless stream of queries of each network (default: one query of "
+            "each).",
+        ),
     ] = False,
     plan: Plan = None,
     evaluations: Evaluations = None,
@@ -70,23 +77,29 @@ def weave(
         Option(
             "--plot",
             metavar="FILE",
-            help="Draw both engines and the buffers over time: .html to zoom, .png or .svg.",
+            help="Draw DRAM transfers, compute and buffers over time into this file: .html "
+            "(interactive), .png or .svg.",
         ),
     ] = None,
     trace: Annotated[
         Path | None,
-        Option("--trace", metavar="FILE", help="Write them for Perfetto or Chrome: .json."),
+        Option(
+            "--trace",
+            metavar="FILE",
+            help="Write the schedule as a trace (.json) for Perfetto or chrome://tracing.",
+        ),
     ] = None,
     as_csv: Annotated[
-        bool, Option("--csv", help="Print the schedule as CSV, a line for each layer.")
+        bool, Option("--csv", help="Print the schedule as CSV, one line per layer.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Weave the layers of several networks on one chip, and bound what any order could do.
+    """Interleave the layers of several networks on one accelerator, with a bound on every order.
 
-    The fetches of one network hide behind the compute of another. Prints makespan, STP, ANTT and
-    active shares with a lower bound and the gap; for streams STP beside its bound and what more
-    bandwidth or a faster array is worth. docs/how_to/weave.md explains what is printed.
+    The weight transfers of one network overlap with the computation of another. Prints makespan,
+    system throughput (STP), average normalized turnaround time (ANTT) and utilisation, with a lower
+    bound and the gap to it. For streams, prints STP with an upper bound, and how much more
+    bandwidth or a faster array would add. docs/how_to/weave.md explains the output.
     """
     from ...errors import AllFaults
     from .chip import Asked, find_chip

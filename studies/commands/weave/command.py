@@ -63,7 +63,7 @@ class Output:
         faults = AllFaults()
         with faults.collecting():
             if self.as_json and self.as_csv:
-                raise UserError("--csv and --json exclude each other; say one of them")
+                raise UserError("--csv and --json exclude each other; use one of them")
         with faults.collecting():
             check_picture(self.plot, "--plot", (".html", ".png", ".svg"))
         with faults.collecting():

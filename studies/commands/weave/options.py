@@ -1,22 +1,26 @@
-"""Options of commands that run several networks on one chip."""
+"""Options of commands that run several networks on one accelerator."""
 
 from typing import Annotated, Final
 
-from ..options import Option
+from ..options import MAPPING_SEARCHES, PLANNERS, Option
 
 Chosen = Annotated[
     str,
     Option(
         "--hardware",
         metavar="HARDWARE",
-        help="An NPU of the Layerweaver paper (memory_centric, compute_centric), a preset, a "
-        "template, or a file.",
+        help="An NPU of the Layerweaver paper (memory_centric or compute_centric), or hardware as "
+        "for archloom hardware: a preset, a template or a template file.",
     ),
 ]
 
 Batch = Annotated[
     int | None,
-    Option("--batch", least=1, help="Inferences of a query; else the network's own, mostly 1."),
+    Option(
+        "--batch",
+        least=1,
+        help="Batch size: inferences per query (default: the network's own, for most networks 1).",
+    ),
 ]
 
 Plan = Annotated[
@@ -24,18 +28,27 @@ Plan = Annotated[
     Option(
         "--plan",
         metavar="PLANNER",
-        help="Who chooses what of a network runs fused: joint unless said, none for layers.",
+        help=f"Fusion planner: {PLANNERS}. With none, each layer runs by itself (default: joint).",
     ),
 ]
 
 Evaluations = Annotated[
     int | None,
-    Option("--evaluations", metavar="N", least=1, help="Plans of each network; 200 at most."),
+    Option(
+        "--evaluations",
+        metavar="N",
+        least=1,
+        help="Maximum number of fusion plans evaluated for each network (default: 200).",
+    ),
 ]
 
 MappingSearch = Annotated[
     str | None,
-    Option("--mapping", metavar="SEARCH", help="Of mappings; an unknown one lists all."),
+    Option(
+        "--mapping",
+        metavar="SEARCH",
+        help=f"Mapping search: {MAPPING_SEARCHES} (default: auto).",
+    ),
 ]
 
 BufferKib = Annotated[
@@ -44,11 +57,12 @@ BufferKib = Annotated[
         "--buffer-kib",
         metavar="KIB",
         least=1,
-        help="Memory for weights; else the NPU's, or half of the outermost on-chip memory.",
+        help="Size of the weight buffer in KiB (default: the NPU's weight buffer; for other "
+        "hardware half of the outermost on-chip level).",
     ),
 ]
 
-#: whether maps have to fit on the chip
+#: whether feature maps have to fit on the chip
 MAPS: Final = ("fit", "unlimited")
 
 Maps = Annotated[
@@ -56,6 +70,7 @@ Maps = Annotated[
     Option(
         "--maps",
         metavar="|".join(MAPS),
-        help="unlimited: feature maps have all the room that they need, as in the paper.",
+        help="fit: feature maps have to fit into the on-chip memory beside the weights; unlimited: "
+        "the size of feature maps is ignored, as in the Layerweaver paper.",
     ),
 ]

@@ -114,7 +114,7 @@ class Monitor:
             return (self.clock() - began) * (1 - share) / (share - had) if share > had else None
 
     def rate_text(self) -> str:
-        """Return how many plans were priced each second, and what time is left."""
+        """Return how many plans were evaluated each second, and what time is left."""
         with self._lock:
             parts = []
             if self._plans and self._busy_since is not None:
@@ -141,24 +141,24 @@ class Monitor:
 def describe(status: Status) -> str:
     """Return a status in one line."""
     if status.validation is not None:
-        return "held-out networks: {}/{} searches".format(*status.validation)
+        return "held-out networks: {}/{} software searches done".format(*status.validation)
     progress = f"trials {status.trials_done}/{status.trials}, round {status.round}/{status.rounds}"
     return f"{progress}, {front_text(status)}"
 
 
 def front_text(status: Status) -> str:
     """Return what was found so far."""
-    parts = [f"front {status.front}"]
+    parts = [f"Pareto front {status.front} design{'' if status.front == 1 else 's'}"]
     if status.best is not None:
         parts.append(f"best {status.best}")
-    if status.volume is not None:
-        parts.append(f"hypervolume {status.volume:.3f}")
+    if status.volume_percent is not None:
+        parts.append(f"hypervolume {status.volume_percent:.1f}%")
     if status.certified is not None:
-        parts.append(f"certified {100 * status.certified:.1f}%")
+        parts.append(f"certified at least {100 * status.certified:.1f}% of the largest possible")
     if status.failed:
         parts.append(f"{status.failed} crashed")
     if status.over_limit:
-        parts.append(f"{status.over_limit} over a limit")
+        parts.append(f"{status.over_limit} exceeded a limit")
     return ", ".join(parts)
 
 

@@ -62,6 +62,8 @@ class Status:
             None before they begin.
         volume: hypervolume of the front, in decades to the power of the objectives, below the
             worst costs of the first batch; None before that has ended.
+        volume_percent: the same in percent of the box between the best cost of each objective and
+            that corner.
         certified: share of the greatest possible hypervolume that the front has for certain; None
             while nothing is proven.
     """
@@ -78,6 +80,7 @@ class Status:
     volume: float | None = None
     certified: float | None = None
     over_limit: int = 0
+    volume_percent: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 from archloom.search import AREA, EDP, TDP, Objective
 from archloom.studies.analysis import Design, StudyView
 
-from .style import ACCENT, BASELINE, FADED, FONT, INK, SERIES, apply_style
+from .style import (
+    ACCENT,
+    ALL_EVALUATIONS,
+    BASELINE,
+    EVALUATIONS,
+    FADED,
+    FONT,
+    INK,
+    SERIES,
+    VOLUME,
+    apply_style,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -25,13 +36,13 @@ SCALE = ((0.0, "#440154"), (0.35, "#31688e"), (0.7, "#2aa37a"), (1.0, "#a3d42f")
 def hover_text(design: Design, columns: Sequence[Objective] = ALWAYS) -> str:
     """Return the whole design as the HTML of a hover box."""
     name = f"trial {design.label}" if design.label.isdigit() else design.label
-    beside = design.state if design.kept else f"{design.state}, breaks a limit"
+    beside = design.state if design.kept else f"{design.state}, violates a limit"
     figures = (
         objective.text(design.figure(objective)) for objective in dict.fromkeys((*columns, *ALWAYS))
     )
     lines = [f"<b>{escape(name)}</b> ({escape(beside)})", escape(", ".join(figures))]
     if design.trial.evaluations:
-        lines.append(f"{design.trial.evaluations} software evaluations")
+        lines.append(f"{design.trial.evaluations} fusion plans evaluated")
     lines += [f"{escape(key)}: {escape(str(value))}" for key, value in design.parameters.items()]
     return "<br>".join(lines)
 
@@ -71,10 +82,10 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
         "line": {"color": INK, "width": 1},
         "colorbar": {"title": {"text": escape(colour.label), "side": "top"}, "thickness": 14},
     }
-    points(front, "front", emphasis)
+    points(front, "Pareto front", emphasis)
     if view.picked is not None:
         star = {"symbol": "star-open", "size": 24, "color": ACCENT, "line": {"width": 2.5}}
-        points([view.designs[view.picked]], "picked", star)
+        points([view.designs[view.picked]], "selected design", star)
     if view.baseline is not None:
         mark = {"symbol": "x", "size": 12, "color": BASELINE}
         points([view.baseline], f"baseline {view.baseline.label}", mark)
@@ -97,23 +108,18 @@ def hypervolume(view: StudyView) -> "Figure":
         marker={"size": 5},
         showlegend=False,
         customdata=[design.label for design in view.designs],
-        hovertemplate="after trial %{customdata}: %{y:.3f}<extra></extra>",
+        hovertemplate="after trial %{customdata}: %{y:.1f} %<extra></extra>",
     )
-    apply_style(figure, "software evaluations, all trials", f"hypervolume ({volume_unit(view)})")
+    apply_style(figure, ALL_EVALUATIONS, VOLUME)
+    about = {"text": escape(f"reference point: {view.reference_text}"), "font": {"size": 12}}
+    figure.update_layout(title=about)
     figure.update_yaxes(rangemode="tozero")
     return figure
 
 
 def rest_label(view: StudyView) -> str:
     """Say why designs are not on the front."""
-    return "dominated" if all(d.kept for d in view.designs) else "dominated, or breaks a limit"
-
-
-def volume_unit(view: StudyView) -> str:
-    """Return the unit of hypervolumes: decades, to the power of the number of objectives."""
-    powers = ("", "", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹")
-    count = len(view.objective_set.objectives)
-    return f"decades{powers[count]}" if count < len(powers) else f"decades^{count}"
+    return "dominated" if all(d.kept for d in view.designs) else "dominated or violates a limit"
 
 
 def curves(view: StudyView) -> "Figure":
@@ -135,14 +141,14 @@ def curves(view: StudyView) -> "Figure":
             mode="lines+markers",
             line={"shape": "hv", "color": colour, "width": width},
             marker={"size": 4},
-            name=group,
+            name="Pareto front" if group == "front" else group,
             legendgroup=group,
             showlegend=group not in named,
-            hovertemplate=f"trial {escape(design.label)}: %{{y:.3g}} J s after %{{x}}"
+            hovertemplate=f"trial {escape(design.label)}: EDP %{{y:.3g}} J s after %{{x}} plans"
             "<extra></extra>",
         )
         named.add(group)
-    apply_style(figure, "software evaluations of the trial", "best EDP so far (J s)")
+    apply_style(figure, EVALUATIONS, "best EDP so far (J s)")
     figure.update_yaxes(**log_axis([edp for d in view.designs for _, edp in d.curve]))
     return figure
 

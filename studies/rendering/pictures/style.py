@@ -1,6 +1,6 @@
 """Colours, fonts and axes of every picture."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -16,6 +16,12 @@ SERIES = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d
 
 FONT = "Inter, 'Segoe UI', Helvetica, Arial, sans-serif"
 _GRID = {"gridcolor": "#e4e8ed", "zeroline": False, "linecolor": "#9aa5b1", "showline": True}
+
+
+#: axes that several pictures have
+EVALUATIONS: Final = "fusion plans evaluated for the trial"
+ALL_EVALUATIONS: Final = "fusion plans evaluated, all trials"
+VOLUME: Final = "hypervolume (% of the box from ideal to reference point)"
 
 
 def apply_style(figure: "Figure", x_label: str, y_label: str) -> None:

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 from archloom.studies.analysis import Design, StudyView
 
 from .files import write_figure
-from .plots import rest_label, volume_unit
-from .style import ACCENT, BASELINE, FADED, INK, SERIES
+from .plots import rest_label
+from .style import (
+    ACCENT,
+    ALL_EVALUATIONS,
+    BASELINE,
+    EVALUATIONS,
+    FADED,
+    INK,
+    SERIES,
+    VOLUME,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +40,7 @@ def draw_summary(view: StudyView, subtitle: str, path: Path) -> None:
     if view.designs:
         _panels(view, figure)
     else:
-        figure.text(0.5, 0.5, "no trial has an EDP", ha="center", color=INK, fontsize=14)
+        figure.text(0.5, 0.5, "no trial is feasible", ha="center", color=INK, fontsize=14)
     write_figure(figure, path)
 
 
@@ -58,7 +67,7 @@ def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
         s=60,
         edgecolors=INK,
         linewidths=0.8,
-        label="front",
+        label="Pareto front",
         zorder=3,
     )
     if view.front:
@@ -71,7 +80,7 @@ def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
             facecolors="none",
             edgecolors=ACCENT,
             linewidths=1.6,
-            label="picked",
+            label="selected design",
             zorder=4,
         )
     if view.baseline is not None:
@@ -89,9 +98,11 @@ def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
 def _hypervolume(view: StudyView, axes: "Axes") -> None:
     spent = [evaluations for evaluations, _ in view.hypervolume]
     axes.step(spent, [volume for _, volume in view.hypervolume], where="post", color=SERIES[0])
-    axes.set(xlabel="software evaluations, all trials", ylabel=f"hypervolume ({volume_unit(view)})")
+    axes.set(xlabel=ALL_EVALUATIONS, ylabel=VOLUME)
     axes.set_ylim(bottom=0)
     axes.set_title("Hypervolume")
+    about = f"reference point: {view.reference_text}" if view.reference else ""
+    axes.text(0.5, 0.02, about, transform=axes.transAxes, ha="center", fontsize=7, parse_math=False)
     axes.grid(alpha=0.3)
 
 
@@ -100,10 +111,11 @@ def _curves(view: StudyView, axes: "Axes") -> None:
     for design in sorted(view.designs, key=lambda design: design.state != "stopped"):
         group = "front" if design.on_front else design.state
         colour = {"front": ACCENT, "stopped": FADED}.get(group, SERIES[0])
-        label = "_" if group in named else group
+        shown = "Pareto front" if group == "front" else group
+        label = "_" if group in named else shown
         axes.step(*zip(*design.curve, strict=True), where="post", c=colour, lw=1.2, label=label)
         named.add(group)
-    axes.set(yscale="log", xlabel="software evaluations of the trial", ylabel="best EDP (J s)")
+    axes.set(yscale="log", xlabel=EVALUATIONS, ylabel="best EDP so far (J s)")
     _finish(axes, "Software search of each trial")
 
 

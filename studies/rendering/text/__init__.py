@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         capacity_text as capacity_text,
         design_text as design_text,
         group_layers as group_layers,
+        halo_text as halo_text,
         kept_columns as kept_columns,
+        peak_text as peak_text,
         resident_layers as resident_layers,
         tiling_text as tiling_text,
     )

@@ -1,4 +1,4 @@
-"""Borders between groups of a plan in words: why neighbours are not one group."""
+"""Borders between groups of a plan in words: why neighbours are not merged."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -14,26 +14,28 @@ def border_lines(borders: list[dict[str, Any]]) -> Iterator[str]:
     """Yield a heading and a line for each border, as records of JSON have them."""
     if not borders:
         return
-    yield "Groups that could be one"
+    yield "Neighbouring groups that are not merged"
     for border in borders[:_NAMED]:
         yield f"  {_pair(border)}: {_why(border)}"
     if len(borders) > _NAMED:
-        yield f"  and {len(borders) - _NAMED} more, which --json names"
+        yield f"  and {len(borders) - _NAMED} more pairs; --json lists all"
     yield ""
 
 
 def _pair(border: dict[str, Any]) -> str:
-    names = f"{group_layers(border['before'])} with {group_layers(border['after'])}"
-    return f"{names} (and {border['alike']} alike)" if border["alike"] else names
+    names = f"{group_layers(border['before'])} + {group_layers(border['after'])}"
+    if not border["alike"]:
+        return names
+    return f"{names} (and {border['alike']} similar pair{'s' if border['alike'] > 1 else ''})"
 
 
 def _why(border: dict[str, Any]) -> str:
     lacks = border["infeasible"]
     if lacks is None:
         more = border["edp_percent"]
-        return f"EDP of the plan {percent(abs(more))} {'higher' if more >= 0 else 'lower'}"
+        return f"would {'raise' if more >= 0 else 'lower'} the EDP by {percent(abs(more))}"
     if lacks["unit"] != "bytes":
         return str(border["sentence"])
     needed, available = (f"{lacks[key] / KIB:,.1f} KiB" for key in ("needed", "available"))
     where = lacks["where"].partition(",")[0]
-    return f"{lacks['reason']}: needs {needed} of {where}, which has {available}"
+    return f"infeasible ({lacks['reason']}): needs {needed} of {where}, which has {available}"

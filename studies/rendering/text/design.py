@@ -1,5 +1,6 @@
 """Designs, groups and tilings in words."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -28,16 +29,19 @@ def resident_layers(group: Details) -> str:
 
 
 def kept_columns(groups: Sequence[Details]) -> dict[str, list[str]]:
-    """Return what stays in the buffer beyond each group, by head of a column; none without any."""
+    """Return what stays in the buffer beyond each group, by head of a column; none without any.
+
+    Pinned feature maps stay for later groups, pinned weights from one pass to the next.
+    """
     columns = {
-        "pinned for later groups": [_pins_text(group["pins"]) for group in groups],
-        "weights that never leave": [group_layers(group["steady"]) for group in groups],
+        "pinned feature maps": [_pins_text(group["pins"]) for group in groups],
+        "pinned weights": [group_layers(group["steady"]) for group in groups],
     }
     return {head: texts for head, texts in columns.items() if any(texts)}
 
 
 def _pins_text(pins: Sequence[dict[str, str]]) -> str:
-    """Return maps that stay in the buffer, each with the layer that reads it last there."""
+    """Return feature maps that stay in the buffer, each with the layer that reads it last there."""
     return ", ".join(f"{pin['layer']} until {pin['reader']}" for pin in pins)
 
 
@@ -51,20 +55,42 @@ def capacity_text(capacity: Any) -> str:
 
 
 def tiling_text(group: Details) -> str:
-    """Return the tile of a group, how many there are, and what happens to their halos; of a nest
-    its loops."""
+    """Return rows and columns of a group's tiles and how many there are, or that it is unfused.
+
+    Of tiles of several sizes: how many of each, the largest first. Of a nest: its loops, and how
+    many iterations there are of all.
+    """
     if nest := group.get("nest"):
-        return f"{loops_text(nest)}, {group['tiles']} iterations"
+        return f"{loops_text(nest)} ({_count(group['tiles'], 'iteration')})"
     if faces := group.get("faces"):
-        return f"{len(faces)} rectangles, {group['halo']}"
+        sizes = Counter((rows, columns) for _, _, rows, columns in faces)
+        largest = sorted(sizes.items(), key=lambda item: -item[0][0] * item[0][1])
+        return ", ".join(f"{r}x{c} ({_count(times, 'tile')})" for (r, c), times in largest)
     if group["tile"] is None:
-        return "whole maps"
+        return "unfused"
     rows, columns = group["tile"]
-    halo = f", {group['halo'].replace('_', ' ')}"
     cores = f" on {group['cores']} cores" if "cores" in group else ""
-    if group["tiles"] == 1:
-        return f"one tile{cores}"
-    return f"{rows}x{columns}, {group['tiles']} tiles{cores}{halo}"
+    return f"{rows}x{columns} ({_count(group['tiles'], 'tile')}){cores}"
+
+
+def halo_text(group: Details) -> str:
+    """Return what happens to rows and columns that tiles share; nothing where there are none."""
+    return group["halo"].replace("_", " ") if group["tiles"] > 1 and "nest" not in group else ""
+
+
+def peak_text(group: Details) -> str:
+    """Return the most KiB of the shared buffer in use.
+
+    A group that is unfused keeps there what the plan pins, and the tiles of its mapping besides.
+    """
+    kept = f"{group['peak_bytes'] / KIB:,.1f}"
+    if group["tile"] is not None or group.get("faces") or group.get("nest"):
+        return kept
+    return f"{kept} + mapping" if group["peak_bytes"] else "mapping"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def design_text(hardware: Details) -> str:
@@ -76,7 +102,7 @@ def design_text(hardware: Details) -> str:
         f"{columns}x{rows} {unit} ({hardware['macs']} MACs of {hardware['word_bits']} bits), "
         f"{hardware['frequency_mhz']:g} MHz, {hardware['vector_lanes']} vector lanes, "
         f"{hardware['dram']} at {hardware['dram_gbytes_per_s']:.3g} GB/s and "
-        f"{hardware['dram_pj_per_bit']:g} pJ/bit, priced with {hardware['technology']}"
+        f"{hardware['dram_pj_per_bit']:g} pJ/bit, technology table {hardware['technology']}"
         f"{_switched_on(hardware['effects'])}"
     )
 

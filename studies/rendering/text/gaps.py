@@ -36,11 +36,11 @@ def gaps_text(gaps: dict[str, Any]) -> str:
     if gaps["worst_percent"]:
         text += f", largest gap {percent(gaps['worst_percent'])}"
     if gaps["unknown"]:
-        text += f", nothing known of {gaps['unknown']}"
+        text += f", {gaps['unknown']} without a bound"
     if gaps["plan_percent"] is not None:
         text += (
-            f"; the plan's EDP is at most {percent(gaps['plan_percent'])} above the least that "
-            "any mappings give it"
+            f"; the plan's EDP is at most {percent(gaps['plan_percent'])} above that of the same "
+            "plan with optimal mappings"
         )
     return text
 
@@ -53,11 +53,11 @@ def fused_text(groups: int, fused: int) -> str:
 
 
 def spent_text(spent: dict[str, int]) -> str:
-    """Say on what a budget went that plans and mappings share."""
+    """Say on what a search budget was spent that fusion plans and mappings share."""
     if not spent["mapping_units"]:
-        return f"budget of {spent['units']} units: all for plans"
+        return f"search budget of {spent['units']} units: all spent on fusion plans"
     mappings = "1 mapping" if spent["mappings"] == 1 else f"{spent['mappings']} mappings"
     return (
-        f"budget of {spent['units']} units: {spent['plans']} for plans, {spent['mapping_units']} "
-        f"for more evaluations of {mappings}"
+        f"search budget of {spent['units']} units: {spent['plans']} spent on fusion plans, "
+        f"{spent['mapping_units']} on refining {mappings}"
     )

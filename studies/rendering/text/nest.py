@@ -47,19 +47,20 @@ def loop_tree(nest: Details) -> Iterator[tuple[int, str]]:
         when = f" ({only_text(only)})" if only else ""
         yield len(nest["loops"]), f"run {names}{when}"
     if passing := operand_texts(nest, STREAMS):
-        yield len(nest["loops"]), f"through the buffer: {', '.join(passing)}"
+        yield len(nest["loops"]), f"streamed through the buffer: {', '.join(passing)}"
 
 
 def loop_lines(nest: Details, place: int) -> list[str]:
     """Return a loop in a line; of the inner one of two of which a mask drops iterations another
     line says how many of them run."""
     loop, masked = nest["loops"][place], nest.get("masked")
-    times = f"{loop['iterations']} times{_on_cores(loop, ', shared out to {}')}"
+    count = loop["iterations"]
+    times = f"{count} iteration{'' if count == 1 else 's'}{_on_cores(loop, ' on {}')}"
     line = f"for {loop['rank']}: {loop['tile']} of {loop['size']} ({times})"
     if not masked or loop["rank"] != masked["ranks"][-1]:
         return [line]
     tiles = f"{masked['tiles']:,} of {masked['all_tiles']:,} tiles"
-    return [line, f"{masked['mask']}: {tiles} of {' x '.join(masked['ranks'])} run"]
+    return [line, f"{masked['mask']} mask: {tiles} of {' x '.join(masked['ranks'])} are computed"]
 
 
 def operand_texts(nest: Details, stay: str) -> list[str]:
@@ -89,8 +90,8 @@ def nests_of(groups: Sequence[Details]) -> list[tuple[str, Details]]:
 
 def _title(numbers: Sequence[int]) -> str:
     first, *others = map(str, numbers)
-    alike = f"; {'groups' if len(others) > 1 else 'group'} {', '.join(others)} alike"
-    return f"Loops of group {first}{alike if others else ''}"
+    alike = f" (the same for {'groups' if len(others) > 1 else 'group'} {', '.join(others)})"
+    return f"Loop nest of group {first}{alike if others else ''}"
 
 
 def nest_lines(groups: Sequence[Details]) -> Iterator[str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from click import Context
 from click.testing import CliRunner
 
 from archloom.studies.commands.cli import app, main
@@ -18,8 +17,6 @@ from archloom.studies.storage.parts import STUDY, TRIALS
 from archloom.studies.storage.store import Store
 
 from ...cases.studies import TINY, archloom, run_here, tiny_config, write_study
-
-COMMANDS = app.list_commands(Context(app))
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +36,11 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def test_a_run_shows_progress_front_and_baseline(home: Path) -> None:
     output = (home / "output").read_text()
-    assert "study runs/tiny: begins" in output
+    assert "study runs/tiny: started" in output
     assert "trials 0/10, round 1/3" in output
-    assert "not dominated: trial 0 (round 1/3): EDP " in output
+    assert "new on the Pareto front: trial 0 (round 1/3): EDP " in output
     assert "Pareto front:" in output
-    assert "against eyeriss, on the same cost model: EDP x " in output
+    assert "relative to baseline eyeriss" in output
 
 
 def test_a_study_that_is_stopped_while_it_is_read_says_so(
@@ -112,18 +109,21 @@ def test_a_table_is_the_default(home: Path) -> None:
     front = json.loads(archloom("pareto", "runs/tiny", "--json", cwd=home).stdout)["front"]
     states = [row["state"] for row in front]
     for state, meaning in (
-        ("complete", "complete: its software was searched to the end of the study's budget"),
-        ("stopped", "stopped: halving ended its search early; with more it may have less EDP"),
+        ("complete", "complete: the software search used its full budget"),
+        (
+            "stopped",
+            "stopped: halving ended the software search early; more search may lower the EDP",
+        ),
     ):
         assert (f"{meaning} ({states.count(state)})\n" in done.stdout) == (state in states)
-    assert "gap: EDP is at most so much above the least" in done.stdout
+    assert "gap: how far the EDP is at most above that of the same fusion plan" in done.stdout
 
 
 def test_run_on_its_own_directory_goes_on(home: Path) -> None:
     before = content(home / "runs" / "tiny")
     done = archloom("run", "tiny.yaml", "--executor", "inline", cwd=home)
     assert done.returncode == 0
-    assert "study runs/tiny: goes on" in done.stdout
+    assert "study runs/tiny: resumed" in done.stdout
     after = content(home / "runs" / "tiny")
     assert after[TRIALS] == before[TRIALS]
     assert after[STUDY] == before[STUDY]
@@ -193,19 +193,12 @@ def test_another_version_of_archloom_is_told(home: Path) -> None:
     done = archloom("resume", "runs/tiny", cwd=home)
     path.write_text(text)
     assert done.returncode == 0
-    assert f"note: begun by archloom 0.0.1, goes on with {version('archloom')}" in done.stdout
+    assert f"note: started with archloom 0.0.1, resumed with {version('archloom')}" in done.stdout
 
 
 def test_version_is_the_packages() -> None:
     result = CliRunner().invoke(app, ["--version"])
     assert result.output == f"archloom {version('archloom')}\n"
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_an_example_in_its_help(command: str) -> None:
-    result = CliRunner().invoke(app, [command, "--help"])
-    assert result.exit_code == 0
-    assert f"Example: archloom {command}" in result.output
 
 
 def test_help_imports_nothing_heavy() -> None:

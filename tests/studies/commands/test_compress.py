@@ -134,7 +134,7 @@ def test_stopped_and_killed_it_goes_on_with_the_same_bytes(
     out = tmp_path / "out"
     code, told = struck(signal.SIGINT, "dense", out)
     assert code == 130
-    assert "the same command goes on" in told
+    assert "the same command resumes" in told
     assert struck(signal.SIGKILL, "weights_0.5", out)[0] == -signal.SIGKILL
     seed = out / "seed0"
     there = sum(2 if p.stem == "dense" else 1 for p in seed.glob("*.json") if trained(p))

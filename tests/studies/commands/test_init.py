@@ -126,7 +126,7 @@ def test_a_folder_that_is_there_is_filled_and_named(home: Path) -> None:
     ("arguments", "message"),
     [
         (["mine", "--template", "gpu"], "--template 'gpu' is unknown; did you mean"),
-        (["file"], "file is a file; say another directory"),
+        (["file"], "file is a file; choose another directory"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, home: Path) -> None:

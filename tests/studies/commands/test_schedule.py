@@ -17,7 +17,7 @@ from archloom.space.networks.registry import network
 from archloom.space.workload.network_json import to_text
 from archloom.studies.commands.cli import app, main
 from archloom.studies.commands.schedule.command import effort_of, network_of
-from archloom.studies.commands.schedule.tables import progress_text, tile_text
+from archloom.studies.commands.schedule.tables import progress_text
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.text.design import tiling_text
 from archloom.studies.solve.fusion import FusionProgress, Schedule, search_plan
@@ -122,13 +122,13 @@ def test_the_same_seed_gives_the_same_plan() -> None:
 
 def test_tables_show_groups_sums_and_what_is_proven() -> None:
     text = shown("tiny_cnn", "--hardware", "eyeriss", *QUICK)
-    parts = ("tiny_cnn (7 layers, batch 1)", "layer by layer", "lower bound", "EDP (J s)", "halo")
-    for part in (*parts, "resident weights", "peak KiB", "leakage", "mapping problems", "CPU-s"):
+    parts = ("tiny_cnn (7 layers, batch 1)", "unfused", "lower bound", "EDP (J s)", "halo")
+    for part in (*parts, "resident weights", "peak KiB", "leakage", "mapping problems", "CPU time"):
         assert part in text
     alone = shown("tiny_cnn", "--hardware", "eyeriss", "--fusion", "none", *QUICK)
     assert "7 groups, none of them fused" in alone
-    assert "streams" in alone
-    assert "1 plan," in alone
+    assert "unfused" in alone
+    assert "1 plan evaluated," in alone
 
 
 def test_hardware_and_networks_are_named_as_other_commands_name_them(tmp_path: Path) -> None:
@@ -233,15 +233,17 @@ def test_a_stop_on_the_command_line_exits_with_130(
         main()
     out, err = capsys.readouterr()
     assert ended.value.code == 130
-    assert "One pass" in out
+    assert "Totals of one pass" in out
     assert "stopped after" in err
 
 
 def test_progress_says_what_the_best_plan_saves() -> None:
     assert progress_text(FusionProgress(0, 0.0, 0.0, 0), 9).startswith("compiling")
-    assert progress_text(FusionProgress(0, 0.0, 0.0, 12), 9) == "layer by layer: 12 mappings"
+    assert (
+        progress_text(FusionProgress(0, 0.0, 0.0, 12), 9) == "mapping unfused layers: 12 mappings"
+    )
     line = progress_text(FusionProgress(5, 1e-3, 2e-3, 1234), 3000)
-    assert line == "5 of 3,000 plans: 0.001 J s, x 0.500; 1,234 mappings"
+    assert line == "5 of 3,000 plans: EDP 0.001 J s (0.500 of unfused)"
     longest = progress_text(FusionProgress(10**5, 1.23456e-10, 2.3e-10, 12345), 10**5)
     # and a bar of 12
     assert len(longest) < 80 - 13
@@ -287,9 +289,8 @@ def test_bounds_are_those_of_the_network_and_batch() -> None:
 def test_rectangles_of_several_sizes_are_counted() -> None:
     faces = [[0, 0, 2, 4], [2, 0, 1, 2], [2, 2, 1, 2]]
     group = {"tile": None, "faces": faces, "halo": "recompute", "tiles": 3}
-    assert tile_text(group) == "2x4 (1), 1x2 (2)"
-    assert tiling_text(group) == "3 rectangles, recompute"
-    assert tile_text({"tile": None}) == ""
+    assert tiling_text(group) == "2x4 (1 tile), 1x2 (2 tiles)"
+    assert tiling_text({"tile": None}) == "unfused"
 
 
 def plan_file(tmp_path: Path, data: object) -> str:
@@ -380,6 +381,6 @@ def test_pinned_maps_are_in_tables_and_pictures(tmp_path: Path) -> None:
     text = shown(*one, "--plan", path, *pictures, *QUICK)
     assert "conv1 until block.add" in text
     # 2,048 words of 2 bytes
-    assert "streams + 4.0" in text
+    assert "4.0 + mapping" in text
     assert "stays in the buffer between groups" in (tmp_path / "p.svg").read_text()
     assert "hatched: kept for several groups" in (tmp_path / "m.svg").read_text()

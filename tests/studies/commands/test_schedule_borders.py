@@ -13,7 +13,7 @@ def test_it_says_why_neighbours_are_not_one_group(tmp_path: Path) -> None:
     arguments = ("resnet18", "--hardware", "eyeriss", "--mapping", "random")
     arguments += ("--mapping-evaluations", "20", "--plan", f"{tmp_path}/apart.json")
     text, found = shown(*arguments), json.loads(shown(*arguments, "--json"))
-    assert "Groups that could be one" in text
+    assert "Neighbouring groups that are not merged" in text
     layers = [layer.name for layer in network("resnet18").layers]
     pairs = [(border["before"], border["after"]) for border in found["borders"]]
     assert (["conv1"], ["maxpool"]) in pairs
@@ -24,7 +24,7 @@ def test_it_says_why_neighbours_are_not_one_group(tmp_path: Path) -> None:
     assert len(lacking) + len(priced) == len(found["borders"])
     # maps of 56 x 56 x 64 bytes twice do not fit 108 KiB beside what the second adds up
     assert priced
-    assert f"EDP of the plan {abs(priced[0]['edp_percent']):.3g} %" in text
+    assert f"the EDP by {abs(priced[0]['edp_percent']):.3g} %" in text
     # nobody asked what else could be done
     alone = json.loads(shown("tiny_cnn", "--hardware", "eyeriss", "--json", "--fusion", "none"))
     assert alone["borders"] == []

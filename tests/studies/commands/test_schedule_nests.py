@@ -90,16 +90,19 @@ def test_tables_and_pictures_show_the_loops(source: str, tmp_path: Path) -> None
     plot, memory = tmp_path / "plot.svg", tmp_path / "memory.svg"
     text = shown(source, "--plan", plan, "--plot", str(plot), "--memory", str(memory))
     for part in (
-        "tile or loops",
-        "queries 20, heads 1 (12)",
-        "for queries: 20 of 48 (3 times)",
-        "for heads: 1 of 4 (4 times)",
+        "queries 20, heads 1 (12 iterations)",
+        "for queries: 20 of 48 (3 iterations)",
+        "for heads: 1 of 4 (4 iterations)",
         "run block.scores, block.softmax, block.context, block.project",
-        "through the buffer: weights of block.project",
+        "streamed through the buffer: weights of block.project",
     ):
         assert part in " ".join(text.split())
     drawn = plot.read_text()
-    for part in ("Loops of group 3", "for heads: 1 of 4 (4 times)", "group 3: 12 iterations"):
+    for part in (
+        "Loop nest of group 3",
+        "for heads: 1 of 4 (4 iterations)",
+        "group 3: 12 iterations",
+    ):
         assert part in drawn
     assert "block.key" in memory.read_text()
 
@@ -128,7 +131,7 @@ def test_a_nest_says_which_tiles_a_mask_leaves(tmp_path: Path) -> None:
         "all_tiles": 18,
     }
     text = " ".join(shown(str(source), "--plan", str(plan)).split())
-    assert "(6 times) causal: 14 of 18 tiles of queries x keys run" in text
+    assert "(6 iterations) causal mask: 14 of 18 tiles of queries x keys are computed" in text
 
 
 ON_TWO_CORES = ("--hardware", "tpu_v3", *QUICK[2:])
@@ -138,15 +141,15 @@ def test_cores_share_out_the_outermost_loop(source: str, tmp_path: Path) -> None
     plan = plan_of(tmp_path, [QUERIES, HEADS], STAYS, dealt=True)
     plot, text_of = tmp_path / "plot.svg", shown(source, "--plan", plan, effort=ON_TWO_CORES)
     for part in (
-        "queries 20 on 2 cores, heads 1 (12)",
-        "for queries: 20 of 48 (3 times, shared out to 2 cores)",
-        "for heads: 1 of 4 (4 times)",
+        "queries 20 on 2 cores, heads 1 (12 iterations)",
+        "for queries: 20 of 48 (3 iterations on 2 cores)",
+        "for heads: 1 of 4 (4 iterations)",
     ):
         assert part in " ".join(text_of.split())
     found = json.loads(
         shown(source, "--plan", plan, "--json", "--plot", str(plot), effort=ON_TWO_CORES)
     )
-    assert "for queries: 20 of 48 (3 times, shared out to 2 cores)" in plot.read_text()
+    assert "for queries: 20 of 48 (3 iterations on 2 cores)" in plot.read_text()
     (group,) = [g for g in found["groups"] if "nest" in g]
     assert (group["cores"], group["tiles"], group["nest"]["dealt"]) == (2, 12, True)
     assert [loop.get("cores") for loop in group["nest"]["loops"]] == [2, None]

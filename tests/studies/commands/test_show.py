@@ -28,7 +28,12 @@ from archloom.studies.analysis.details import cost_details, trial_details, trial
 from archloom.studies.commands.cli import app
 from archloom.studies.commands.study.show import renderables
 from archloom.studies.errors import UserError
-from archloom.studies.rendering.text.design import group_layers, kept_columns, tiling_text
+from archloom.studies.rendering.text.design import (
+    group_layers,
+    halo_text,
+    kept_columns,
+    tiling_text,
+)
 from archloom.studies.storage.records import read_baseline, read_trials
 
 from ...cases.small_designs import casco_edge, chain
@@ -219,9 +224,11 @@ def test_groups_and_tiles_are_put_in_a_few_words() -> None:
     assert group_layers(["a", "b"]) == "a, b"
     assert group_layers(list("abcdef")) == "a .. f (6 layers)"
     group = {"tile": [4, 56], "tiles": 14, "halo": "keep_all"}
-    assert tiling_text(group) == "4x56, 14 tiles, keep all"
-    assert tiling_text(group | {"tiles": 1}) == "one tile"
-    assert tiling_text(group | {"tile": None}) == "whole maps"
+    assert tiling_text(group) == "4x56 (14 tiles)"
+    assert halo_text(group) == "keep all"
+    assert tiling_text(group | {"tiles": 1}) == "4x56 (1 tile)"
+    assert halo_text(group | {"tiles": 1}) == ""
+    assert tiling_text(group | {"tile": None}) == "unfused"
 
 
 def test_a_plan_that_keeps_maps_and_weights_is_taken_apart_like_others() -> None:
@@ -239,8 +246,8 @@ def test_a_plan_that_keeps_maps_and_weights_is_taken_apart_like_others() -> None
     test_layers_and_groups_sum_to_latency_and_traffic((None, {"networks": [details]}))
     test_levels_sum_to_layers_and_layers_to_the_network((None, {"networks": [details]}))
     assert kept_columns(details["groups"]) == {
-        "pinned for later groups": ["c0 until c2", "", ""],
-        "weights that never leave": ["c0", "", ""],
+        "pinned feature maps": ["c0 until c2", "", ""],
+        "pinned weights": ["c0", "", ""],
     }
     assert kept_columns(cost_details(unfused, unfused)["groups"]) == {}
     words = cost.network.layers[0].output_words

@@ -172,8 +172,8 @@ def test_status_and_show(finished: Path, tmp_path: Path) -> None:
     assert len(told.pop("verdicts")) == 13
     assert told == results(finished)
     (tmp_path / "stack.json").write_text((finished / "stack.json").read_text())
-    assert "nobody works on it; archloom resume" in run("status", tmp_path).stdout
-    assert "has no results yet; archloom resume" in said("show", tmp_path)
+    assert "not running; resume with: archloom resume" in run("status", tmp_path).stdout
+    assert "has no results yet; resume it with: archloom resume" in said("show", tmp_path)
 
 
 def test_other_commands_say_that_it_is_of_another_kind(finished: Path, tmp_path: Path) -> None:

@@ -77,13 +77,13 @@ def test_a_study_that_runs_and_one_that_was_killed(tmp_path: Path) -> None:
     assert stage.startswith("round ")
     assert 0 <= seconds < 60
     assert f"process {process.pid} on " in text
-    assert f"running: {label}, {stage}, for" in text
+    assert f"running: {label}, {stage}, since" in text
     assert design.split("(")[0] in text
     process.kill()
     process.communicate()
     gone = read_status(folder)
     assert (gone.process, gone.running, gone.host) == (None, (), None)
-    assert f"nobody works on it; archloom resume {folder} goes on" in " ".join(said(folder).split())
+    assert f"not running; resume with: archloom resume {folder}" in " ".join(said(folder).split())
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "[" * 100_000])

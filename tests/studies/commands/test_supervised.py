@@ -51,7 +51,7 @@ print("done")
     output, error = process.communicate()
     assert process.returncode == 0
     assert output == "done\n"
-    assert error.count("the process that works on run was killed by signal 9; going on") == 8
+    assert error.count("the process that runs run was killed by signal 9; restarting it") == 8
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_work_that_never_gets_on_is_given_up(tmp_path: Path, work: str, how: str
     process = begin(tmp_path, work)
     _, error = process.communicate()
     assert process.returncode != 0
-    assert f"run {how}, 3 times in a row; nothing that was done is lost; go on with: " in error
+    assert f"run {how}, 3 times in a row; no finished work is lost; resume with: " in error
     assert "archloom resume run" in error
-    assert error.count("; going on\n") == 2
+    assert error.count("; restarting it\n") == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -188,7 +188,7 @@ def test_a_cluster_that_never_answers_is_told_after_a_while(
     assert done.stderr.count(what) == 1
     assert "within 1 s" in done.stderr
     assert "say executor.start_s in the study file" in done.stderr
-    assert "go on with: archloom resume run" in done.stderr
+    assert "resume with: archloom resume run" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert what in (tmp_path / "log").read_text()
 
@@ -232,11 +232,11 @@ def test_ray_that_never_starts_is_given_up(tmp_path: Path) -> None:
     assert process.returncode == 4, output
     assert len(stopped) == 2
     what = "Ray did not start on this machine within 3 s"
-    assert [line.endswith("; going on") for line in output.splitlines() if what in line] == [
+    assert [line.endswith("; restarting it") for line in output.splitlines() if what in line] == [
         True,
         False,
     ]
-    assert "go on with: archloom resume run" in output
+    assert "resume with: archloom resume run" in output
     assert "Traceback" not in output
     until(lambda: not any(Path(f"/proc/{one}").exists() for one in stopped), "no head is left")
 

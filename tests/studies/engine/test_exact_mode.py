@@ -96,7 +96,7 @@ def test_every_output_of_the_front_says_what_is_proven(folder: Path) -> None:
     assert "Front proven: of 120 feasible designs (128 points)" in said.stdout
     assert "Front proven" in dict(load_view(folder / "run").facts)["what bounds prove"]
     again = archloom("run", "tiny.yaml", "--out", "run", cwd=folder)
-    assert "of 500 trials: no other design can add to the front" in again.stdout
+    assert "of 500 trials: no other design can join the Pareto front" in again.stdout
     assert "Front proven" in again.stdout
 
 
@@ -127,7 +127,7 @@ def test_trials_that_halving_stopped_prove_nothing(tmp_path: Path) -> None:
     front = read_front(tmp_path / "run")
     assert front.proof is not None
     assert front.proof.measured == sum(r.state == "complete" for r in records) < 16
-    assert "Certified: at least" in archloom("pareto", tmp_path / "run", cwd=tmp_path).stdout
+    assert "Certified: the front has at least" in archloom("pareto", tmp_path / "run", cwd=tmp_path).stdout
 
 
 def test_a_study_that_runs_out_of_designs_says_which_still_may_add(tmp_path: Path) -> None:
@@ -143,13 +143,14 @@ def test_a_study_that_runs_out_of_designs_says_which_still_may_add(tmp_path: Pat
     assert proof is not None
     assert 0 < proof.open <= stopped
     assert (
-        f"ended after {len(trials)} of 500 trials: every design that may add to the front was run; "
-        f"of those that were not run to the end ({stopped} stopped), {proof.open} may still add to "
-        "it with more search\n"
+        f"ended after {len(trials)} of 500 trials: every design that could join the "
+        "Pareto front was evaluated; of those whose search was cut short "
+        f"({stopped} stopped), {proof.open} could still join it with a larger search budget\n"
     ) in said
     assert (
-        f"{proof.excluded} cannot add to the front by their lower bounds, {proof.open} still"
-        in said
+        f"{proof.excluded} cannot join the front because their lower bounds are dominated, and "
+        f"{proof.open} still could"
+    ) in said
     )
     compared = archloom("compare", "run", "--json", cwd=tmp_path)
     found = json.loads(compared.stdout)["exclusions"]["small"]

@@ -143,8 +143,8 @@ def test_work_that_something_ends_goes_on_by_itself(
     output, _ = process.communicate()
     assert process.returncode == 0, output
     if victim == "the work":  # Ray needs fifteen seconds to see that the other one is gone
-        assert "the process that works on run was killed by signal 9; going on" in output
-        assert "study run: goes on" in output
+        assert "the process that runs run was killed by signal 9; restarting it" in output
+        assert "study run: resumed" in output
     assert result(tmp_path) == undisturbed
 
 

@@ -173,7 +173,7 @@ def test_a_study_says_what_broke_its_limits_keeps_it_and_does_it_again(tmp_path:
     over = archloom("run", "limited.yaml", "--out", "run", *RAY, cwd=tmp_path)
     assert over.returncode == 1, over.stderr
     text = " ".join(over.stdout.split())
-    assert "10 of 10 trials were ended by round_limits: trial 0, round 1, needed more than " in text
+    assert "10 of 10 trials exceeded round_limits: trial 0, round 1, needed more than " in text
     assert "archloom resume run --retry-failed --cpu-s S --memory-mb MB" in text
     trials = read_trials(tmp_path / "run")
     assert {trial.state for trial in trials} == {"over_limit"}
@@ -229,7 +229,7 @@ def test_one_trial_over_a_limit_is_no_failure_and_keeps_what_it_had(tmp_path: Pa
     assert event["crash"] == over.to_dict()["crash"]
     done = archloom("resume", "run", "--executor", "inline", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"1 of 10 trials were ended by round_limits: trial {survivor}, round 2" in done.stdout
+    assert f"1 of 10 trials exceeded round_limits: trial {survivor}, round 2" in done.stdout
 
 
 def test_a_validation_over_a_limit_is_taken_up(tmp_path: Path) -> None:
@@ -291,13 +291,13 @@ def test_counted_work_is_over_its_limit_on_every_machine(tmp_path: Path, planner
         assert crash.reproducible
         assert (crash.seconds, crash.cpu_seconds) == (0.0, 0.0), "no two machines agree in them"
     text = " ".join(done.stdout.split())
-    assert f"{len(over)} of {count} trials were ended by software.fusion.work_limit: trial" in text
-    assert "another limit makes another study" in text
+    assert f"{len(over)} of {count} trials exceeded software.fusion.work_limit: trial" in text
+    assert "to change it, start a new study" in text
     assert "--cpu-s" not in text
     (event, *_) = [e for e in read_events(there / JOURNAL) if e["event"] == "over_limit"]
     assert event["cpu_seconds"] > 0
     shown = archloom("show", "there", str(over[0].number), cwd=tmp_path).stdout
-    assert "was ended by software.fusion.work_limit: it needed more than" in " ".join(shown.split())
+    assert "exceeded software.fusion.work_limit: it needed more than" in " ".join(shown.split())
     # half of it, and on from there
     whole = (there / JOURNAL).read_bytes()
     (there / JOURNAL).write_bytes(whole[: len(whole) // 2])

@@ -50,7 +50,7 @@ def test_lost_trials_are_told_with_what_takes_them_up(lost: Path) -> None:
     said = resumed(lost)
     assert said.exit_code == 3
     text = " ".join(said.output.split())
-    assert "1 of 10 trials were set aside, since machines failed them again and again: 9;" in text
+    assert "1 of 10 trials were set aside, because their machines failed repeatedly: 9;" in text
     assert f"archloom resume {lost} --retry-failed" in text
     ((crash),) = [event["crash"] for event in events(lost, "lost")]
     assert crash["error"] == "OSError"

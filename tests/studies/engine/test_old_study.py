@@ -27,7 +27,7 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copytree(DATA / "begun", folder)
     done = archloom("resume", folder, cwd=folder.parent)
     assert done.returncode == 0, done.stderr
-    assert "goes on" in done.stdout
+    assert "resumed" in done.stdout
     return folder
 
 

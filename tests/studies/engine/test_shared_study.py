@@ -79,9 +79,9 @@ def test_half_a_study_goes_on_elsewhere(tmp_path: Path, undisturbed: Path, url: 
     copy_study(undisturbed, half)
     journal = (half / JOURNAL).read_bytes()
     (half / JOURNAL).write_bytes(journal[: len(journal) // 2])
-    assert "all compared" in said("copy", half, url)
+    assert "verified" in said("copy", half, url)
     before = read_part(location_of(url), JOURNAL)
-    assert "goes on" in said("resume", url)
+    assert "resumed" in said("resume", url)
     assert (read_part(location_of(url), JOURNAL) or b"").startswith(before or b"-")
     assert results(location_of(url)) == results(undisturbed)
     said("copy", url, whole)
@@ -146,7 +146,7 @@ def test_two_drivers_at_once(tmp_path: Path, undisturbed: Path, url: str, postgr
     output, _ = first.communicate()
     assert first.returncode == 4, output
     assert "has taken the study over" in output
-    assert f"go on with: archloom resume '{url}'" in output
+    assert f"resume with: archloom resume '{url}'" in output
     assert "Traceback" not in output
     assert results(location_of(url)) == results(undisturbed)
 

@@ -118,7 +118,7 @@ def test_nodes_differ_leave_and_join_and_the_head_dies(cluster: RayCluster, tmp_
     output, _ = process.communicate()
     assert process.returncode == 4, output
     assert f"no Ray cluster answers at '{cluster.address}'" in output
-    assert "go on with: archloom resume run" in output
+    assert "resume with: archloom resume run" in output
     assert "Traceback" not in output
 
     ready = events(log, "node_ready")

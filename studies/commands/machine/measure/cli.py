@@ -8,9 +8,9 @@ from archloom.studies.rendering.text import new_console
 from ...options import NETWORK_SETTINGS, Argument, AsJson, Exit, Option, Seed
 
 MEASURE_EXAMPLES: Final = (
-    "Example: archloom measure resnet18_cifar10 --out runs/resnet18; "
-    "archloom measure --layer 64x32x32:64:3x3,activation=relu --algorithm gemm,library; "
-    "archloom measure vgg16_cifar10 --dtype float32,int8 --density 1,0.2 --tune 20"
+    "archloom measure resnet18_cifar10 --out runs/resnet18",
+    "archloom measure --layer 64x32x32:64:3x3,activation=relu --algorithm gemm,library",
+    "archloom measure vgg16_cifar10 --dtype float32,int8 --density 1,0.2 --tune 20",
 )
 
 
@@ -19,7 +19,8 @@ def measure(
         str | None,
         Argument(
             metavar="[NETWORK]",
-            help="As for archloom networks: a name, an ONNX file, a JSON. Or --layer.",
+            help="Name of a built-in network, or a file, as for archloom networks. Give either "
+            "NETWORK or --layer.",
         ),
     ] = None,
     layers: Annotated[
@@ -27,8 +28,9 @@ def measure(
         Option(
             "--layer",
             metavar="SHAPE",
-            help="CxHxW:K:RxS, then ,stride=N ,padding=N ,dilation=N ,groups=N ,activation=relu as "
-            "needed; repeat.",
+            help="Measure one convolution, CxHxW:K:RxS with optional ,stride=N ,padding=N "
+            ",dilation=N ,groups=N ,activation=relu: input channels, height and width, output "
+            "channels, kernel height and width. May be repeated.",
         ),
     ] = None,
     algorithms: Annotated[
@@ -36,8 +38,8 @@ def measure(
         Option(
             "--algorithm",
             metavar="NAMES",
-            help="direct, gemm, spatial_pack, library (oneDNN), portable (numba); with commas. "
-            "All unless said.",
+            help="Convolution algorithms, separated by commas: direct, gemm, spatial_pack, library "
+            "(oneDNN), portable (numba) (default: all that are installed).",
         ),
     ] = None,
     dtypes: Annotated[
@@ -45,7 +47,8 @@ def measure(
         Option(
             "--dtype",
             metavar="NAMES",
-            help="float32, float16 (computed), float16_stored, int8; with commas.",
+            help="Data types, separated by commas: float32, float16 (stored and computed), "
+            "float16_stored (computed in float32), int8.",
         ),
     ] = "float32",
     densities: Annotated[
@@ -53,7 +56,8 @@ def measure(
         Option(
             "--density",
             metavar="SHARES",
-            help="Of weights that are not zero, with commas; below 1 they are in CSR.",
+            help="Densities of the weights (fraction that is not zero), separated by commas. "
+            "Weights of density below 1 are stored in CSR format.",
         ),
     ] = "1",
     tune: Annotated[
@@ -61,18 +65,29 @@ def measure(
         Option(
             "--tune",
             least=0,
-            help="Schedules that are tried for each kernel at most; 0 for untuned ones alone.",
+            help="Maximum number of schedules that are tried for each kernel; 0 measures only "
+            "untuned kernels.",
         ),
     ] = 10,
     optimizer: Annotated[
         str,
-        Option("--optimizer", metavar="NAME", help="After curated schedules; tpe, nsga2, random."),
+        Option(
+            "--optimizer",
+            metavar="NAME",
+            help="Optimizer that proposes schedules after a fixed list of good ones: tpe, nsga2 or "
+            "random.",
+        ),
     ] = "tpe",
-    threads: Annotated[int, Option("--threads", least=1, help="Of each kernel.")] = 1,
+    threads: Annotated[
+        int, Option("--threads", least=1, help="Number of threads of each kernel.")
+    ] = 1,
     compile_limit: Annotated[
         int,
         Option(
-            "--compile-limit", metavar="S", least=1, help="CPU seconds to compile and check one."
+            "--compile-limit",
+            metavar="S",
+            least=1,
+            help="Maximum CPU time to compile and check one kernel, in seconds.",
         ),
     ] = 20,
     seed: Seed = 0,
@@ -83,21 +98,27 @@ def measure(
     out: Annotated[
         Path | None,
         Option(
-            "--out", metavar="DIR", help="Of journal, results, picture; else runs/measure-NAME."
+            "--out",
+            metavar="DIR",
+            help="Directory for the journal, the results and a plot (default: runs/measure-NAME).",
         ),
     ] = None,
     again: Annotated[
         bool,
-        Option("--retry-refused", help="Measure again what a busy machine refused."),
+        Option(
+            "--retry-refused",
+            help="Measure kernels again that were refused because the machine was busy.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Time kernels of a network's convolutions on this machine, tuned and untuned, with oneDNN's.
+    """Measure the run time of convolution kernels on this machine: tuned, untuned and oneDNN.
 
-    Each kernel is checked against float64 before it is timed. A ratio is given where it exceeds the
-    noise, and a row is refused with the reason where the machine is too busy. Ctrl-C, and the same
-    command again, goes on: no kernel is timed twice. The compiled algorithms need the package
-    halide (pip install 'archloom[host]'); docs/how_to/host_kernels.md explains what is printed.
+    Each kernel is checked against a float64 reference before it is timed. A speed-up is printed
+    only if it exceeds the measurement noise. If the machine is too busy, a measurement is refused
+    with the reason. After Ctrl-C the same command resumes without timing a kernel twice. The
+    algorithms direct, gemm and spatial_pack need the package halide (pip install 'archloom[host]').
+    docs/how_to/host_kernels.md explains the output.
     """
     from .asked import Asked, wanted_of
     from .command import Output, measure_kernels

@@ -89,7 +89,7 @@ def test_text_says_what_architects_ask_for() -> None:
     text = text_of(preset("eyeriss"))
     for words in (
         "14x12 scalar PEs (168 MACs of 16 bits), 200 MHz",
-        "lpddr4 at 6.4 GB/s and 8 pJ/bit, priced with eyeriss_65nm",
+        "lpddr4 at 6.4 GB/s and 8 pJ/bit, technology table eyeriss_65nm",
         "0.0672 TOPS at its peak",
         "ridge at 5.25 MACs or 10.5 operations",
         "as fast as 1 channel of 6.4 GB/s",

@@ -293,7 +293,7 @@ MISTAKES = [
     (("tiny_cnn", *NPU), "tiny_cnn is alone: name two networks at least"),
     ((*PAIR, *NPU, "--scheduler", "stings"), "'stings' is not known; did you mean strings?"),
     ((*PAIR, *NPU, "--maps", "no"), "--maps 'no' is not known; known: fit, unlimited"),
-    ((*PAIR, *NPU, "--json", "--csv"), "--csv and --json exclude each other; say one of them"),
+    ((*PAIR, *NPU, "--json", "--csv"), "--csv and --json exclude each other; use one of them"),
     ((*PAIR, *NPU, "--plot", "t.pdf"), "--plot t.pdf: must end in .html or .png or .svg"),
     ((*PAIR, *NPU, "--trace", "t.txt"), "--trace t.txt: must end in .json"),
     ((*PAIR, *NPU, "--trace", "no/t.json"), "--trace no/t.json: there is no folder no"),

@@ -111,7 +111,7 @@ def test_the_front_is_of_the_objectives_among_those_that_keep_the_limits(finishe
     assert front.picked == min(near, key=lambda r: r.values["latency_s"])
     (line,) = limit_lines(records, front.objective_set)
     assert line.startswith(
-        f"{10 - len(kept)} of 10 trials break the limit of utilisation (at least"
+        f"{10 - len(kept)} of 10 trials violate the limit on utilisation (at least"
     )
 
 
@@ -147,7 +147,7 @@ def test_another_rule_picks_when_it_is_asked_for(finished: Path) -> None:
     own = read_front(finished, "lexicographic")
     assert own.rule == read_front(finished).rule == PickRule("lexicographic", (1, 0), 0.1)
     view = load_view(finished, "knee")
-    assert view.rule == "the knee"
+    assert view.rule == "knee of the front"
     assert front.picked is not None
     assert view.picked is not None
     assert view.designs[view.picked].label == str(front.picked.number)

@@ -18,7 +18,7 @@ from archloom.studies.engine.progress.watch import Running, Status
 
 from ....cases.studies import COMMAND, TINY, write_study
 
-STATUS = Status(8, 24, 2, 3, 0.5, "EDP 1.0e-09 J s", 5, 0, volume=2.25, certified=0.678)
+STATUS = Status(8, 24, 2, 3, 0.5, "EDP 1.0e-09 J s", 5, 0, certified=0.678, volume_percent=63.25)
 
 
 class Clock:
@@ -44,8 +44,9 @@ def test_a_line_says_what_runs_how_far_it_is_and_how_long_it_may_take(clock: Clo
     monitor.finished("trial 8")
     monitor.status(STATUS)
     assert monitor.line() == (
-        "trials 8/24, round 2/3, front 5, best EDP 1.0e-09 J s, hypervolume 2.250, "
-        "certified 67.8%; running: trial 9 (round 2/3, 6 s); 2 plans/s, about 12 s left"
+        "trials 8/24, round 2/3, Pareto front 5 designs, best EDP 1.0e-09 J s, hypervolume 63.2%, "
+        "certified at least 67.8% of the largest possible; running: trial 9 (round 2/3, 6 s); 2 "
+        "plans/s, about 12 s left"
     )
 
 
@@ -93,11 +94,11 @@ def test_a_log_turns_to_the_validation_at_once_and_not_to_every_round(clock: Clo
     for round_ in (1, 2, 3):
         view.status(Status(0, 8, round_, 3, 0.1 * round_, None, 0, 0))
     view.status(Status(8, 8, 1, 3, 1.0, None, 0, 0, validation=(0, 4)))
-    view.found("not dominated: trial 1")
+    view.found("new on the Pareto front: trial 1")
     assert out.getvalue().splitlines() == [
-        "[12:00:00] trials 0/8, round 1/3, front 0",
-        "[12:00:00] held-out networks: 0/4 searches",
-        "[12:00:00] not dominated: trial 1",
+        "[12:00:00] trials 0/8, round 1/3, Pareto front 0 designs",
+        "[12:00:00] held-out networks: 0/4 software searches done",
+        "[12:00:00] new on the Pareto front: trial 1",
     ]
 
 
@@ -112,7 +113,10 @@ def test_the_display_lists_running_trials_and_what_was_found(clock: Clock) -> No
     lines = [line.rstrip() for line in shown.getvalue().splitlines()]
     assert lines[0].split() == ["trial", "8", "round", "2/3", "1:15", "casco(pe_x=4)"]
     assert "trials 8/24, round 2/3" in lines[1]
-    assert lines[2] == "front 5, best EDP 1.0e-09 J s, hypervolume 2.250, certified 67.8%"
+    assert lines[2] == (
+        "Pareto front 5 designs, best EDP 1.0e-09 J s, hypervolume 63.2%, certified at least 67.8% "
+        "of the largest possible"
+    )
     assert lines[3] == "learning from 8 trials, 75 s"
 
 
@@ -155,8 +159,8 @@ def test_a_terminal_has_one_live_display_and_the_designs_above_it(tmp_path: Path
     os.close(inner)
     assert ran.wait() == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
-    assert "study runs/tiny: begins" in text
-    assert re.search(r"[\r\n]not dominated: trial 0 \(round 1/3\): EDP ", text)
+    assert "study runs/tiny: started" in text
+    assert re.search(r"[\r\n]new on the Pareto front: trial 0 \(round 1/3\): EDP ", text)
     assert re.search(r"trials \d+/10, round \d/3", text)
     assert "Pareto front: " in text
     # what is left of the live display was wiped out before the table

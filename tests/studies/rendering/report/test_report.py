@@ -1,6 +1,7 @@
 """``archloom report``: the view of a study, its plots, and a page that stands alone."""
 
 import json
+from math import log10, prod
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -123,7 +124,10 @@ def test_hypervolume_grows_to_that_of_all_designs(view: StudyView) -> None:
     assert view.reference is not None
     assert view.reference[1:] == (20, 2)  # the study's caps
     values = [design.costs(view.objective_set.objectives) for design in view.designs]
-    assert volumes[-1] == hypervolume(values, view.reference) > 0
+    ideal = [min(column) for column in zip(*values, strict=True)]
+    box = prod(log10(r / best) for r, best in zip(view.reference, ideal, strict=True))
+    assert volumes[-1] == pytest.approx(100 * hypervolume(values, view.reference) / box) > 0
+    assert volumes[-1] <= 100
     assert view.hypervolume[-1][0] == sum(design.trial.evaluations for design in view.designs)
 
 

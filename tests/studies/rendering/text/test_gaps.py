@@ -55,11 +55,11 @@ def test_groups_are_counted_in_words() -> None:
 
 def test_a_shared_budget_is_told_by_what_it_went_on() -> None:
     spent = {"units": 40, "plans": 40, "mappings": 0, "mapping_units": 0}
-    assert spent_text(spent) == "budget of 40 units: all for plans"
+    assert spent_text(spent) == "search budget of 40 units: all spent on fusion plans"
     spent |= {"plans": 32, "mappings": 1, "mapping_units": 8}
-    text = "budget of 40 units: 32 for plans, 8 for more evaluations of 1 mapping"
+    text = "search budget of 40 units: 32 spent on fusion plans, 8 on refining 1 mapping"
     assert spent_text(spent) == text
-    assert spent_text(spent | {"mappings": 2}).endswith("evaluations of 2 mappings")
+    assert spent_text(spent | {"mappings": 2}).endswith("refining 2 mappings")
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +156,6 @@ def test_gaps_in_a_line() -> None:
     }  # fmt: skip
     assert gaps_text(gaps) == "52 of 54 mappings proven optimal, largest gap 1.3 %"
     gaps |= {"unknown": 1}
-    assert gaps_text(gaps).endswith("largest gap 1.3 %, nothing known of 1")
+    assert gaps_text(gaps).endswith("largest gap 1.3 %, 1 without a bound")
     assert gaps_text(gaps | {"mappings": 0}) == "no layer runs on MACs"
-    assert "at most 2.5 % above the least" in gaps_text(gaps | {"plan_percent": 2.5})
+    assert "at most 2.5 % above that of the same plan" in gaps_text(gaps | {"plan_percent": 2.5})

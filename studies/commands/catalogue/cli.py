@@ -1,0 +1,132 @@
+"""The command lines of ``archloom hardware``, ``networks`` and ``technology``."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from archloom.studies.rendering.text import new_console
+
+from ...errors import UserError
+from ..options import (
+    NETWORK_SETTINGS,
+    Argument,
+    AsJson,
+    HardwareSettings,
+    Option,
+    Technology,
+    WordBits,
+)
+
+HARDWARE_EXAMPLES: Final = (
+    "archloom hardware eyeriss",
+    "archloom hardware tpu_v3 --technology n7 --json",
+    "archloom hardware my.yaml --set pe_x=16 --set l2_kib=512",
+)
+
+
+def hardware_(
+    source: Annotated[
+        str,
+        Argument(
+            metavar="HARDWARE",
+            help="Name of a preset or template, a template file (.yaml), or host (this machine).",
+        ),
+    ],
+    settings: HardwareSettings = None,
+    technology: Technology = None,
+    word_bits: WordBits = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a hardware design: storage levels, energy per access, area, TDP, and their sources.
+
+    For a template, parameters without --set take their first value, and all allowed values are
+    listed.
+    """
+    from archloom.studies.config import find_hardware
+
+    from .hardware import show_hardware
+
+    found = find_hardware(source, settings or [], technology, word_bits, complete=True)
+    show_hardware(found, as_json, new_console())
+
+
+NETWORKS_EXAMPLES: Final = (
+    "archloom networks",
+    "archloom networks bert_base --batch 4 --set sequence_length=384",
+    "archloom networks resnet50 --out resnet50.html",
+)
+
+
+def networks_(
+    source: Annotated[
+        str | None,
+        Argument(
+            metavar="[NETWORK]",
+            help="Name of a built-in network, a file (ONNX, JSON, or YAML with einsums), or a "
+            "directory of Timeloop problems (default: list all built-in networks).",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help=NETWORK_SETTINGS,
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        Option("--batch", least=1, help="Batch size in images (default: the network's own)."),
+    ] = None,
+    word_bits: Annotated[
+        int, Option("--word-bits", least=1, help="Word width in bits, for figures in bytes.")
+    ] = 16,
+    out: Annotated[
+        Path | None,
+        Option(
+            "--out",
+            metavar="FILE",
+            help="Draw the network's graph into this file: .html (interactive), .png or .svg.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a network: layers, shapes, MACs, bytes, operational intensity; or draw its graph."""
+    if source is None:
+        from .networks import show_networks
+
+        if out is not None:
+            raise UserError(f"--out {out}: NETWORK is missing; name the network to draw")
+        if settings:
+            raise UserError(
+                f"--set {settings[0]}: NETWORK is missing; name the network to set it for"
+            )
+        show_networks(batch, word_bits, as_json, new_console())
+    else:
+        from archloom.studies.config import WorkloadOptions
+
+        from .networks import show_network
+
+        asked = WorkloadOptions(tuple(settings or ()), batch, word_bits)
+        show_network(source, asked, as_json, out, new_console())
+
+
+TECHNOLOGY_EXAMPLES: Final = (
+    "archloom technology",
+    "archloom technology n7",
+)
+
+
+def technology_(
+    name: Annotated[
+        str | None,
+        Argument(metavar="[NAME]", help="Name of a technology table (default: list all tables)."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a technology table: energy and area entries, DRAMs, SRAM fit error, and sources."""
+    from .technology import show_technologies, show_technology
+
+    if name is None:
+        show_technologies(as_json, new_console())
+    else:
+        show_technology(name, as_json, new_console())
