@@ -13,7 +13,8 @@ RUN_EXAMPLE: Final = (
     "archloom run examples/stack_digits.yaml"
 )
 RESUME_EXAMPLE: Final = (
-    "Example: archloom resume runs/quickstart --executor inline; archloom resume runs/stack_digits"
+    "Example: archloom resume runs/quickstart --executor inline; archloom resume runs/quickstart "
+    "--trials 48; archloom resume runs/stack_digits"
 )
 
 _Executor = Annotated[
@@ -87,6 +88,15 @@ def run_(
 
 def resume_(
     study: Study,
+    trials: Annotated[
+        int | None,
+        Option(
+            "--trials",
+            least=1,
+            help="Trials in all from now on, more or fewer than before. The result is that of a "
+            "study that had as many from the start.",
+        ),
+    ] = None,
     executor: _Executor = None,
     workers: _Workers = None,
     address: _Address = None,
@@ -111,6 +121,9 @@ def resume_(
 ) -> None:
     """Go on with a study that was stopped or killed; the result is as if it never had been.
 
+    With --trials a study that has ended goes on too, to that many trials. A batch that was cut
+    short by the old number is completed and halved anew, so states of its trials may change.
+
     The exit code is 0 if it ends with a front, 1 without one, 3 if machines failed some trials
     again and again, 4 if a disk or a cluster failed, and 130 if you stopped it.
     """
@@ -120,8 +133,8 @@ def resume_(
         from .stack import StackOverrides, resume_stack
 
         others = {
-            "--address": address, "--cpu-s": cpu_s, "--memory-mb": memory_mb, "--log": log,
-            "--metrics": metrics,
+            "--trials": trials, "--address": address, "--cpu-s": cpu_s, "--memory-mb": memory_mb,
+            "--log": log, "--metrics": metrics,
         }  # fmt: skip
         asked = StackOverrides(executor, workers, others)
         raise Exit(resume_stack(study, asked, retry_failed))
@@ -129,6 +142,6 @@ def resume_(
     from .study_file import Overrides
     from .telling import Telling
 
-    overrides = Overrides(executor, workers, address, cpu_s, memory_mb)
+    overrides = Overrides(executor, workers, address, cpu_s, memory_mb, trials)
     telling = Telling(log, metrics)
     raise Exit(resume(study, overrides, new_console(), retry_failed, telling))
