@@ -179,12 +179,9 @@ class History:
                 self._rounds[event["trial"], event["round"]] = Crash(**event["crash"])
             case "certified":
                 self._certified[event["batch"]] = Certified(event["digest"], event["share"])
-            case "lost":
+            case "lost" | "over_limit" as kind:
                 results, key = self._place(event)
-                results[key] = Lost(**event["crash"])
-            case "over_limit":
-                results, key = self._place(event)
-                results[key] = OverLimit(**event["crash"])
+                results[key] = (Lost if kind == "lost" else OverLimit)(**event["crash"])
             case "retried":
                 results, key = self._place(event)
                 results.pop(key, None)

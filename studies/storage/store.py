@@ -153,8 +153,8 @@ class Store:
             return sum({event["batch"]: len(event["points"]) for event in asked}.values())
         except (KeyError, TypeError):
             raise UserError(
-                f"{named(self.location, JOURNAL)} has an event that archloom did not write; restore "
-                "it from a copy, or begin a study in another place"
+                f"{named(self.location, JOURNAL)} has an event that archloom did not write; "
+                "restore it from a copy, or begin a study in another place"
             ) from None
 
     def take_events(self) -> list[Event]:
