@@ -18,6 +18,7 @@ from archloom.studies.rendering.text import new_console
 from ..errors import UserError, exit_code, faults, reason
 from .compare import COMPARE_EXAMPLES, compare
 from .compress import COMPRESS_EXAMPLES, compress
+from .export import EXPORT_EXAMPLES, export
 from .machine import COMPILE_EXAMPLE, compile_
 from .machine.measure import MEASURE_EXAMPLES, measure
 from .map import MAP_EXAMPLES, map_
@@ -267,6 +268,7 @@ app.add(compress, COMPRESS_EXAMPLES)
 app.add(serve, SERVE_EXAMPLES)
 app.add(measure, MEASURE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
+app.add(export, EXPORT_EXAMPLES)
 app.add(reproduce, REPRODUCE_EXAMPLES)
 app.add(schema, SCHEMA_EXAMPLES)
 
