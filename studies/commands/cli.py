@@ -102,16 +102,31 @@ def pareto(
     as_csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     pick: Pick = None,
+    objectives: Annotated[
+        str | None,
+        Option(
+            "--objectives",
+            metavar="LIST",
+            help="Other ones than were searched, such as latency,energy:max,edp:resnet50.",
+        ),
+    ] = None,
 ) -> None:
-    """Print the Pareto front of a study in its objectives; also while it runs."""
+    """Print the Pareto front of a study in its objectives; also while it runs.
+
+    With --objectives: the recorded trials that are not dominated in these. The search has not
+    optimised them, so better designs may be missing.
+    """
     from archloom.search.hardware.certify import certificate_text
-    from archloom.studies.analysis import read_front
+    from archloom.studies.analysis import read_front, read_other_front
 
     from .study import front_csv, front_json, front_legend, front_table
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
-    front = read_front(study, pick)
+    if objectives is None:
+        front = read_front(study, pick)
+    else:
+        front = read_other_front(study, objectives, pick)
     if as_csv:
         echo(front_csv(front), nl=False)
     elif as_json:

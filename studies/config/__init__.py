@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     )
     from .methods import with_method as with_method
     from .objectives import stored_objective_set as stored_objective_set
-    from .objectives.entries import held_out_objectives as held_out_objectives
+    from .objectives.entries import (
+        held_out_objectives as held_out_objectives,
+        other_objectives as other_objectives,
+    )
     from .sections import (
         Key as Key,
         Reading as Reading,

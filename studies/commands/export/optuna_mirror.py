@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from archloom.search import ObjectiveSet
 from archloom.studies.analysis import trial_table
@@ -207,7 +207,7 @@ def _times(location: Location) -> dict[int, tuple[datetime, datetime]]:
 
 def _local(at: float) -> datetime:
     # Optuna's times have no zone
-    return datetime.fromtimestamp(at)  # noqa: DTZ006
+    return datetime.fromtimestamp(at)
 
 
 def _without_password(url: str) -> str:
