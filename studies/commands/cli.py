@@ -40,13 +40,23 @@ from .options import (
 from .published import REPRODUCE_EXAMPLES, reproduce
 from .schedule import SCHEDULE_EXAMPLES, schedule
 from .serve import SERVE_EXAMPLES, serve
-from .setup import INIT_EXAMPLES, SCHEMA_EXAMPLES, init, schema
+from .setup import (
+    COMPLETION_EXAMPLES,
+    INIT_EXAMPLES,
+    SCHEMA_EXAMPLES,
+    completion,
+    init,
+    schema,
+)
 from .study import COPY_EXAMPLES, RESUME_EXAMPLE, RUN_EXAMPLE, copy, resume_, run_
 from .weave import WEAVE_EXAMPLES, weave
 
 app = App(
     help="Searches hardware, layer fusion and mapping together for DNN accelerators.",
-    epilog="Example: archloom run quickstart; archloom init my_study",
+    epilog="Example: archloom run quickstart; archloom init my_study\n\n"
+    "Exit codes: 0 done; 1 there is no front, or a check found something wrong; 2 a mistake in the "
+    "command or in a file; 3 machines failed some trials; 4 a disk, a server or a cluster failed; "
+    "70 a fault of archloom; 130 you stopped it.",
 )
 
 
@@ -81,7 +91,8 @@ app.add(compile_, COMPILE_EXAMPLE, "compile")
 @app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")
 def doctor(
     study: Annotated[
-        Path | None, Argument("[STUDY]", "A study file, or 'quickstart', to check.", file_of)
+        Path | None,
+        Argument("[STUDY]", "A study file, or 'quickstart', to check.", file_of, "study files"),
     ] = None,
     out: Out = None,
 ) -> None:
@@ -286,6 +297,7 @@ app.add(copy, COPY_EXAMPLES)
 app.add(export, EXPORT_EXAMPLES)
 app.add(reproduce, REPRODUCE_EXAMPLES)
 app.add(schema, SCHEMA_EXAMPLES)
+app.add(completion, COMPLETION_EXAMPLES)
 
 
 @app.command_of(
@@ -296,7 +308,9 @@ def hardware(
     source: Annotated[
         str,
         Argument(
-            metavar="HARDWARE", help="A preset, host (this machine), a template, or a file of one."
+            metavar="HARDWARE",
+            help="A preset, host (this machine), a template, or a file of one.",
+            names="hardware",
         ),
     ],
     settings: HardwareSettings = None,
@@ -327,6 +341,7 @@ def networks(
             metavar="NETWORK",
             help="A name, an ONNX file, a network's JSON, or a directory of Timeloop problems. "
             "Without it, all names are listed.",
+            names="networks",
         ),
     ] = None,
     settings: Annotated[
@@ -370,7 +385,8 @@ def networks(
 @app.command_of(epilog="Example: archloom technology n7")
 def technology(
     name: Annotated[
-        str | None, Argument(metavar="NAME", help="Without it, all tables are listed.")
+        str | None,
+        Argument(metavar="NAME", help="Without it, all tables are listed.", names="technologies"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

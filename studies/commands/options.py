@@ -26,6 +26,8 @@ __all__ = ["App", "Argument", "Exit", "Option", "echo"]
 #: columns of help, where the terminal has as many
 _WIDEST = 110
 
+_SETTINGS: Final = {"max_content_width": _WIDEST, "help_option_names": ["-h", "--help"]}
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -35,11 +37,13 @@ class Argument:
         metavar: its name in help.
         help: what it is.
         read: makes of the text what the command gets; may raise a user's error.
+        names: kind of :data:`archloom.studies.config.KNOWN_NAMES` that a shell completes.
     """
 
     metavar: str
     help: str
     read: Callable[[str], object] | None = None
+    names: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Option:
         metavar: of its value, in help.
         least: the least number that it may be.
         read: makes of the text what the command gets; may raise a user's error.
+        names: kind of :data:`archloom.studies.config.KNOWN_NAMES` that a shell completes.
     """
 
     name: str
@@ -59,6 +64,7 @@ class Option:
     metavar: str | None = None
     least: int | None = None
     read: Callable[[str], object] | None = None
+    names: str | None = None
 
 
 class _Argument(click.Argument):
@@ -92,8 +98,8 @@ class App(click.Group):
     """
 
     def __init__(self, help: str, epilog: str) -> None:  # noqa: A002
-        settings = {"max_content_width": _WIDEST}
-        super().__init__(help=help, epilog=epilog, context_settings=settings)
+        super().__init__(help=help, epilog=epilog, context_settings=dict(_SETTINGS))
+        self.params += _logging()
         self._functions: dict[str, Callable[..., None]] = {}
         self._epilogs: dict[str, str] = {}
 
@@ -124,6 +130,18 @@ class App(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, _purpose(made)) for name, made in self._functions.items()])
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is asked for; of one that there is not, name the nearest ones."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from archloom.space import did_you_mean
+
+            error.message = f"{error.message.rstrip('.')}; {did_you_mean(args[0], self._functions)}"
+            raise
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all commands, in the order in which they were added."""
         return list(self._functions)
@@ -153,11 +171,31 @@ def _command(name: str, function: Callable[..., None], epilog: str) -> click.Com
     return _Command(
         name,
         callback=function,
-        params=list(_parameters(function)),
+        params=[*_parameters(function), *_logging()],
         help=inspect.getdoc(function),
         epilog=epilog,
-        context_settings={"max_content_width": _WIDEST},
+        context_settings=dict(_SETTINGS),
     )
+
+
+def _logging() -> list[click.Option]:
+    """Return the options that say how much is told on stderr, before and behind a command."""
+
+    def say(context: click.Context, parameter: click.Parameter, level: str | bool | None) -> None:  # noqa: ARG001
+        if level:
+            from ..logs import say as begin
+
+            begin("info" if level is True else level)
+
+    common: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": say}
+    levels = click.Choice(["warnings", "info", "debug"])
+    about = "What to say of the work on stderr; -v is info."
+    return [
+        click.Option(["--log-level"], type=levels, default=None, help=about, **common),
+        click.Option(
+            ["-v", "--verbose"], is_flag=True, help="Say what is done, on stderr.", **common
+        ),
+    ]
 
 
 def _parameters(function: Callable[..., None]) -> Iterator[click.Parameter]:
@@ -168,9 +206,11 @@ def _parameters(function: Callable[..., None]) -> Iterator[click.Parameter]:
         many, kind = _kind(hint)
         # a default of None would count as a value that is there
         given: dict[str, Any] = {} if missing or many else {"default": parameter.default}
+        shell = _completer(about.names) if about.names else None
         if isinstance(about, Argument):
             count = {"nargs": -1} if many else given
             common = {"type": _click_type(kind, about), "required": missing, **count}
+            common["shell_complete"] = shell
             yield _Argument(name, about.help, metavar=about.metavar, **common)
         elif kind is bool:
             yield click.Option([about.name, name], help=about.help, is_flag=True, default=False)
@@ -182,8 +222,25 @@ def _parameters(function: Callable[..., None]) -> Iterator[click.Parameter]:
                 type=_click_type(kind, about),
                 required=missing,
                 multiple=many,
+                shell_complete=shell,
                 **given,
             )
+
+
+def _completer(kind: str) -> Callable[..., list[Any]]:
+    """Return what finds the names for a shell that begin like what is written."""
+
+    def found(context: click.Context, parameter: click.Parameter, begun: str) -> list[Any]:  # noqa: ARG001
+        from click.shell_completion import CompletionItem
+
+        from archloom.studies.config import KNOWN_NAMES
+
+        names = [CompletionItem(name) for name in KNOWN_NAMES[kind]() if name.startswith(begun)]
+        # most of these may be paths as well
+        paths = {"studies": "dir", "study files": "file", "networks": "file", "hardware": "file"}
+        return [*names, *([CompletionItem(begun, type=paths[kind])] if kind in paths else [])]
+
+    return found
 
 
 def _unwrapped(hint: Any) -> tuple[Any, Any]:
@@ -252,7 +309,12 @@ def _click_type(kind: type, about: Argument | Option) -> click.ParamType[Any, An
 
 Study = Annotated[
     Location,
-    Argument("DIR", "Directory of a study, or postgresql://HOST/DATABASE#STUDY.", location_of),
+    Argument(
+        "DIR",
+        "Directory of a study, or postgresql://HOST/DATABASE#STUDY.",
+        location_of,
+        "studies",
+    ),
 ]
 
 Out = Annotated[
@@ -268,7 +330,10 @@ Out = Annotated[
 Pick = Annotated[
     str | None,
     Option(
-        "--pick", metavar="RULE", help="ideal, knee or lexicographic; the study's own unless said."
+        "--pick",
+        metavar="RULE",
+        help="ideal, knee or lexicographic; the study's own unless said.",
+        names="pick rules",
     ),
 ]
 
@@ -282,7 +347,8 @@ HardwareSettings = Annotated[
 ]
 
 Technology = Annotated[
-    str | None, Option("--technology", metavar="NAME", help="Price it in another table.")
+    str | None,
+    Option("--technology", metavar="NAME", help="Price it in another table.", names="technologies"),
 ]
 
 WordBits = Annotated[

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         baseline_hardware as baseline_hardware,
         find_hardware as find_hardware,
     )
+    from .known_names import KNOWN_NAMES as KNOWN_NAMES
     from .location import (
         NAME_FORM as NAME_FORM,
         STUDY_NAME as STUDY_NAME,

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -202,7 +203,13 @@ _NAMED: Final = 3
 def _elsewhere(folder: Path) -> str:
     """Say where a study of that name is, or what makes one."""
     usual = Path("runs") / folder
-    return f"did you mean {usual}?" if (usual / STUDY).is_file() else "'archloom run' makes one"
+    if (usual / STUDY).is_file():
+        return f"did you mean {usual}?"
+    home = folder.parent if folder.parent.is_dir() else Path()
+    there = {path.name: path for path in home.iterdir() if (path / STUDY).is_file()}
+    if near := get_close_matches(folder.name, sorted(there)):
+        return f"did you mean {' or '.join(str(there[name]) for name in near)}?"
+    return "'archloom run' makes one"
 
 
 def _below(location: Location) -> str:

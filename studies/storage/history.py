@@ -284,6 +284,11 @@ class History:
         self._note("asked", **content, **_taken(seconds, cpu_seconds), **learning)
 
     @property
+    def known_rounds(self) -> int:
+        """Rounds whose results are known and not forgotten."""
+        return len(self._rounds)
+
+    @property
     def learned(self) -> str:
         """Digest of the newest snapshot of what was learned; empty if there is none that holds."""
         return self._learned

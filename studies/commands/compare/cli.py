@@ -21,6 +21,7 @@ def compare(
             metavar="STUDY...",
             help="Studies. Those that differ in the seed alone are one arm.",
             read=location_of,
+            names="studies",
         ),
     ],
     out: Annotated[

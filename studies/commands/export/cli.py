@@ -13,7 +13,13 @@ EXPORT_EXAMPLES: Final = (
 def export(
     study: Study,
     form: Annotated[
-        str, Option("--format", metavar="FORMAT", help="csv, json, parquet or optuna.")
+        str,
+        Option(
+            "--format",
+            metavar="FORMAT",
+            help="csv, json, parquet or optuna.",
+            names="export formats",
+        ),
     ] = "csv",
     out: Annotated[
         str | None,

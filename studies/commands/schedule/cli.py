@@ -31,13 +31,18 @@ SCHEDULE_EXAMPLES: Final = (
 def schedule(
     source: Annotated[
         str,
-        Argument(metavar="NETWORK", help="As for archloom networks: a name, or a file."),
+        Argument(
+            metavar="NETWORK",
+            help="As for archloom networks: a name, or a file.",
+            names="networks",
+        ),
     ],
     hardware: Annotated[
         str,
         Option(
             "--hardware",
             metavar="HARDWARE",
+            names="hardware",
             help="A preset, host (this machine), a template, or a file.",
         ),
     ],

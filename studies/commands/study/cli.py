@@ -48,7 +48,9 @@ _Metrics = Annotated[
 
 
 def run_(
-    study: Annotated[Path, Argument("STUDY", "A study file, or 'quickstart'.", file_of)],
+    study: Annotated[
+        Path, Argument("STUDY", "A study file, or 'quickstart'.", file_of, "study files")
+    ],
     out: Out = None,
     executor: _Executor = None,
     workers: _Workers = None,
@@ -59,6 +61,7 @@ def run_(
             "--method",
             metavar="NAME",
             help="casco, hasco or hasco_optimus: replaces optimizer, halving and fusion search.",
+            names="methods",
         ),
     ] = None,
     log: _Log = None,

@@ -19,7 +19,12 @@ COPY_EXAMPLES: Final = (
 def copy(
     source: Annotated[
         Location,
-        Argument("FROM", "Directory of a study, or postgresql://HOST/DATABASE#STUDY.", location_of),
+        Argument(
+            "FROM",
+            "Directory of a study, or postgresql://HOST/DATABASE#STUDY.",
+            location_of,
+            "studies",
+        ),
     ],
     target: Annotated[
         str,

@@ -38,6 +38,7 @@ def weave(
         list[str],
         Argument(
             metavar="NETWORK...",
+            names="networks",
             help="Two at least: a name or a file as for archloom networks, or a table of layers "
             "(.csv, .json). Options stand behind a colon: bert_base:sequence_length=16,batch=4.",
         ),

@@ -9,6 +9,7 @@ Chosen = Annotated[
     Option(
         "--hardware",
         metavar="HARDWARE",
+        names="hardware",
         help="An NPU of the Layerweaver paper (memory_centric, compute_centric), a preset, a "
         "template, or a file.",
     ),
