@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SoftwareTask as SoftwareTask,
         advance as advance,
         recorded_evaluator as recorded_evaluator,
+        remembered as remembered,
     )
     from .serving import Sharing as Sharing
 else:

@@ -209,6 +209,13 @@ def _search(
     return _planner(settings, evaluator), evaluator
 
 
+def remembered() -> dict[str, tuple[int, int]]:
+    """Return what this process remembered rather than made anew: how often, and of how many."""
+    kept = {"evaluators": _evaluator, "mappers": _remembered_mapper, "searches": _search}
+    found = {name: function.cache_info() for name, function in kept.items()}
+    return {name: (one.hits, one.hits + one.misses) for name, one in found.items()}
+
+
 def _planner(settings: SoftwareSettings, evaluator: MemoizedPlanEvaluator) -> FusionSearch:
     options = dict(settings.fusion_options)
     return fusion_search(settings.fusion, evaluator, settings.population, options)

@@ -41,9 +41,15 @@ if TYPE_CHECKING:
         read_front as read_front,
     )
     from .nest_details import STREAMS as STREAMS, WHOLE_GROUP as WHOLE_GROUP
+    from .other_front import read_other_front as read_other_front
     from .parameter_importance import importances as importances
     from .study_runs import Run as Run, arms_of as arms_of, read_run as read_run
     from .study_status import StudyStatus as StudyStatus, read_status as read_status
     from .study_view import Design as Design, StudyView as StudyView, load_view as load_view
+    from .tabulation import (
+        TrialTable as TrialTable,
+        read_trial_table as read_trial_table,
+        trial_table as trial_table,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -30,6 +30,7 @@ from .nest_details import nest_details
 if TYPE_CHECKING:
     from archloom.evaluators.fusion import NetworkCost
     from archloom.evaluators.technology import Technology
+    from archloom.space.design_space import HardwareSpace
     from archloom.space.fusion import FusionGroup, Residents
     from archloom.space.hardware import Hardware, StorageLevel
     from archloom.space.workload import Layer, Network
@@ -87,19 +88,32 @@ def _held_out(location: Location, trial: Trial) -> HeldOutTrial | None:
     return next((one for one in read_validation(location) if one.number == trial.number), None)
 
 
-def hardware_of(location: Location, header: Header, trial: Trial) -> "Hardware":
+def stored_space(location: Location, header: Header) -> "HardwareSpace":
+    """Return the space of a study, from the template that it keeps."""
+    from archloom.space.design_space import HardwareSpace
+
+    space = HardwareSpace.load(template_file(location, header))
+    choices = form_choices(kept_workloads(location, header))
+    return space.with_parameters(choices.parameters) if choices else space
+
+
+def hardware_of(
+    location: Location, header: Header, trial: Trial, space: "HardwareSpace | None" = None
+) -> "Hardware":
     """Build the hardware of a trial again, from the template that the study keeps.
+
+    Args:
+        location, header: of the study.
+        trial: of it.
+        space: of the study, where somebody has read it already.
 
     Raises:
         UserError: the template no longer has a design there.
     """
-    from archloom.space.design_space import HardwareSpace
     from archloom.space.hardware import Hardware
     from archloom.studies.config import baseline_hardware
 
-    space = HardwareSpace.load(template_file(location, header))
-    if choices := form_choices(kept_workloads(location, header)):
-        space = space.with_parameters(choices.parameters)
+    space = space or stored_space(location, header)
     if trial.point is None:
         return baseline_hardware(header.config["baseline"], space)
     try:

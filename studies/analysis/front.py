@@ -37,6 +37,7 @@ class Front:
         rule: which of them is picked.
         held_out: how designs do on held-out networks, if there are any.
         proof: what lower bounds prove of it; None if the space is not followed.
+        searched: objectives and limits of the study, where the front is in other ones.
     """
 
     objective_set: ObjectiveSet
@@ -44,6 +45,7 @@ class Front:
     rule: "PickRule"
     held_out: tuple[HeldOutTrial, ...] = ()
     proof: Certificate | None = None
+    searched: ObjectiveSet | None = None
 
     @property
     def held_out_columns(self) -> list[Objective]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         load_hardware as load_hardware,
     )
     from .layer_mapping import LayerMapping as LayerMapping, map_layer as map_layer
+    from .mirroring import optuna_mirror as optuna_mirror
     from .network import Layer as Layer, Network as Network, load_network as load_network
     from .network_plan import Figures as Figures, Group as Group, NetworkPlan as NetworkPlan
     from .running import resume_study as resume_study, run_study as run_study

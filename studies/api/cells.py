@@ -3,18 +3,13 @@
 A notebook brings its own style, so tables here have none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from archloom.studies.rendering import Cell, table
 from archloom.studies.rendering.text import gap_text
-
-from ..errors import UserError
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 #: rows of a table in a notebook
 MOST_ROWS: Final = 12
@@ -52,20 +47,3 @@ def gap(gap_percent: float) -> str:
 def percent_or_inf(gap_percent: float | None) -> float:
     """Return a gap of a JSON record, which has None where nothing is known."""
     return float("inf") if gap_percent is None else gap_percent
-
-
-def frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> "DataFrame":
-    """Return rows as a table of pandas.
-
-    Raises:
-        UserError: pandas is not installed.
-    """
-    try:
-        from pandas import DataFrame
-    except ModuleNotFoundError as error:
-        if error.name != "pandas":
-            raise
-        raise UserError(
-            "to_pandas() needs pandas, which is not installed; pip install 'archloom[pandas]'"
-        ) from None
-    return DataFrame([dict(row) for row in rows], columns=list(columns))

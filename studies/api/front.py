@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 from archloom.search.hardware.certify import certificate_text
 from archloom.space import Infeasible
-from archloom.studies.analysis import Front as Members
+from archloom.studies.analysis import Front as Members, trial_table
+from archloom.studies.commands.export import frame
 from archloom.studies.commands.study import front_json
 from archloom.studies.storage import Trial as Record
 
-from .cells import cell, frame, short_table
+from .cells import cell, short_table
 from .network_plan import Figures
 
 if TYPE_CHECKING:
@@ -83,13 +84,9 @@ class Trial:
         }
 
     def row(self) -> dict[str, Any]:
-        """Return it as a row of a table: figures, then parameters of the design."""
-        always = {"edp_js": self.edp_js, "area_mm2": self.area_mm2, "tdp_w": self.tdp_w}
-        others = {name: value for name, value in self.values.items() if name not in always}
-        why = "" if self.infeasible is None else str(self.infeasible)
-        counts = {"evaluations": self.evaluations, "rounds": self.rounds, "batch": self.batch}
-        head = {"trial": self.number, "state": self.state, **always, **others, **counts}
-        return {**head, "why": self.error or why, **self.point}
+        """Return it as a row of a table, as ``archloom export`` has it: figures, then parameters
+        of the design."""
+        return dict(trial_table([self._record]).rows[0])
 
     def __repr__(self) -> str:
         edp = "no EDP" if self.edp_js is None else f"EDP {self.edp_js:.4g} J s"
@@ -163,7 +160,7 @@ class Front:
         Raises:
             ArchloomError: pandas is not installed.
         """
-        return trial_table(self.members)
+        return frame(trial_table([trial._record for trial in self.members]))
 
     def __repr__(self) -> str:
         picked = "none picked" if self.picked is None else f"trial {self.picked.number} picked"
@@ -194,16 +191,3 @@ class Front:
         return cell(
             f"Pareto front: {len(self)} designs", notes, short_table(heads, rows, "designs")
         )
-
-
-def trial_table(trials: tuple[Trial, ...], **marks: Mapping[int, Any]) -> "DataFrame":
-    """Return a row for each trial, and in columns of their own what ``marks`` say of each.
-
-    Raises:
-        UserError: pandas is not installed.
-    """
-    rows = [
-        trial.row() | {name: of[trial.number] for name, of in marks.items()} for trial in trials
-    ]
-    first = ["trial", "state", *marks]
-    return frame(rows, list(dict.fromkeys([*first, *(key for row in rows for key in row)])))

@@ -110,6 +110,7 @@ def run_study(
 def resume_study(
     source: "str | PathLike[str]",
     *,
+    trials: int | None = None,
     workers: int | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool = False,
@@ -118,6 +119,8 @@ def resume_study(
 
     Args:
         source: its directory, or ``postgresql://HOST/DATABASE#STUDY``.
+        trials: number of trials in all; the result is that of a study which had as many from the
+            start (default: the number that the study has).
         workers: as for :func:`run_study`.
         callbacks: as for :func:`run_study`; they are called with trials that end now, not with
             those that had ended before.
@@ -130,14 +133,17 @@ def resume_study(
     location = location_of(fspath(source))
     study_at(location)
     bring_up_to_date(location)
-    config, header = stored(location, Overrides(**_executor(workers)))
+    if trials is not None and type(trials) is not int:
+        raise UserError(f"trials: {trials!r} must be a whole number")
+    config, header = stored(location, Overrides(**_executor(workers), trials=trials))
     if config.executor.name == "inline":
         with _watched(progress) as view:
             made = ready_again(config, header, view)
             with Store(location) as store:
+                store.extend(config.trials)
                 _work(made, store, view, callbacks)
     else:
-        _watch_child(location, config, callbacks, progress)
+        _watch_child(location, config, callbacks, progress, trials)
     return study_at(location)
 
 
@@ -238,7 +244,11 @@ class _Patience(StopRequest):
 
 
 def _watch_child(
-    location: Location, config: StudyConfig, callbacks: Iterable[Callback], progress: bool
+    location: Location,
+    config: StudyConfig,
+    callbacks: Iterable[Callback],
+    progress: bool,
+    trials: int | None = None,
 ) -> None:
     """Have a study gone on with in a process of its own.
 
@@ -250,6 +260,7 @@ def _watch_child(
     command = [sys.executable, "-m", "archloom", "resume", str(location), "--executor", choice.name]
     command += ["--workers", str(choice.workers)] if choice.workers else []
     command += ["--address", choice.address] if choice.address else []
+    command += ["--trials", str(trials)] if trials else []
     seen = _Published(location)
     with (
         tempfile.TemporaryFile("w+") as said,

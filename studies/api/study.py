@@ -5,7 +5,8 @@ from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal
 
-from archloom.studies.analysis import StudyView, load_view, read_front
+from archloom.studies.analysis import StudyView, load_view, read_front, trial_table
+from archloom.studies.commands.export import frame
 from archloom.studies.config import PICKED, Location, location_of
 from archloom.studies.rendering.text import known
 from archloom.studies.storage import (
@@ -21,7 +22,7 @@ from ..errors import UserError
 from .boundary import mendable
 from .cells import cell, short_table
 from .design import Design
-from .front import Front, Trial, trial_table
+from .front import Front, Trial
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -116,15 +117,13 @@ class Study:
 
     @mendable
     def to_pandas(self) -> "DataFrame":
-        """Return a row for each trial: state, figures, whether it is on the front, parameters.
+        """Return a row for each trial, with the columns of ``archloom export``: state, figures,
+        whether it is on the front, parameters.
 
         Raises:
             ArchloomError: pandas is not installed.
         """
-        members = {trial.number for trial in self.front()}
-        return trial_table(
-            self.trials, on_front={t.number: t.number in members for t in self.trials}
-        )
+        return frame(trial_table(self._records, {trial.number for trial in self.front()}))
 
     @mendable
     def plot_front(self) -> "Figure":

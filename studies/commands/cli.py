@@ -26,6 +26,7 @@ from .catalogue import (
 )
 from .compare import COMPARE_EXAMPLES, compare
 from .compress import COMPRESS_EXAMPLES, compress
+from .export import EXPORT_EXAMPLES, export
 from .machine import COMPILE_EXAMPLES, compile_
 from .machine.measure import MEASURE_EXAMPLES, measure
 from .map import MAP_EXAMPLES, map_
@@ -43,7 +44,14 @@ from .options import (
 from .published import REPRODUCE_EXAMPLES, reproduce
 from .schedule import SCHEDULE_EXAMPLES, schedule
 from .serve import SERVE_EXAMPLES, serve
-from .setup import INIT_EXAMPLES, SCHEMA_EXAMPLES, init, schema
+from .setup import (
+    COMPLETION_EXAMPLES,
+    INIT_EXAMPLES,
+    SCHEMA_EXAMPLES,
+    completion,
+    init,
+    schema,
+)
 from .study import COPY_EXAMPLES, RESUME_EXAMPLES, RUN_EXAMPLES, copy, resume_, run_
 from .weave import WEAVE_EXAMPLES, weave
 
@@ -54,6 +62,15 @@ app = App(
         "archloom init my_study",
         "archloom schedule resnet18 --hardware eyeriss",
     ),
+    exit_codes={
+        0: "Success.",
+        1: "The study has no Pareto front, or a check found a difference.",
+        2: "A mistake in the command line or in a file.",
+        3: "Some trials were set aside because machines failed them repeatedly.",
+        4: "A disk, a server or a cluster failed.",
+        70: "An internal error of archloom.",
+        130: "Stopped with Ctrl-C.",
+    },
 )
 
 
@@ -88,7 +105,8 @@ app.add(compile_, COMPILE_EXAMPLES, "compile")
 @app.command_of("archloom doctor", "archloom doctor studies/quickstart.yaml")
 def doctor(
     study: Annotated[
-        Path | None, Argument("[STUDY]", "Study file to check, or 'quickstart'.", file_of)
+        Path | None,
+        Argument("[STUDY]", "Study file to check, or 'quickstart'.", file_of, "study files"),
     ] = None,
     out: Out = None,
 ) -> None:
@@ -109,16 +127,31 @@ def pareto(
     as_csv: Annotated[bool, Option("--csv", help="Print CSV, one line per design.")] = False,
     as_json: AsJson = False,
     pick: Pick = None,
+    objectives: Annotated[
+        str | None,
+        Option(
+            "--objectives",
+            metavar="LIST",
+            help="Other ones than were searched, such as latency,energy:max,edp:resnet50.",
+        ),
+    ] = None,
 ) -> None:
-    """Print the Pareto front of a study. The study may still be running."""
+    """Print the Pareto front of a study. The study may still be running.
+
+    With --objectives it prints the recorded trials that are not dominated in other objectives than
+    those of the study. The search did not optimise them, so better designs may be missing.
+    """
     from archloom.search.hardware.certify import certificate_text
-    from archloom.studies.analysis import read_front
+    from archloom.studies.analysis import read_front, read_other_front
 
     from .study import front_csv, front_json, front_legend, front_table
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; use one of them")
-    front = read_front(study, pick)
+    if objectives is None:
+        front = read_front(study, pick)
+    else:
+        front = read_other_front(study, objectives, pick)
     if as_csv:
         echo(front_csv(front), nl=False)
     elif as_json:
@@ -326,8 +359,10 @@ app.add(compress, COMPRESS_EXAMPLES)
 app.add(serve, SERVE_EXAMPLES)
 app.add(measure, MEASURE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
+app.add(export, EXPORT_EXAMPLES)
 app.add(reproduce, REPRODUCE_EXAMPLES)
 app.add(schema, SCHEMA_EXAMPLES)
+app.add(completion, COMPLETION_EXAMPLES)
 
 
 app.add(hardware_, HARDWARE_EXAMPLES, "hardware")

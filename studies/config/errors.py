@@ -143,7 +143,7 @@ def refuse_kind(document: Document, path: Path | str, faults: Faults) -> None:
 def _nearby(path: Path) -> str:
     files = [p.name for p in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
     near = get_close_matches(path.name, files)
-    if not near and path.stem.lower() == "quickstart":
+    if not near and get_close_matches(path.stem.lower(), ["quickstart"]):
         return "; did you mean quickstart, which comes with archloom?"
     return f"; did you mean {' or '.join(near)}?" if near else ""
 

@@ -152,15 +152,17 @@ class Learning:
 
     def _tell(self) -> None:
         began = thread_time()
-        if self._past:
-            self._remember()
+        newest = self._remember() if self._past else False
         if group := self._group():
             self._proposals.tell(group)
+        if newest:
+            self._proposals.catch_up()
         self._unkept_s += thread_time() - began
 
-    def _remember(self) -> None:
-        """Tell the past, from the newest snapshot on."""
-        snapshot = self._restored()
+    def _remember(self) -> bool:
+        """Tell the past, from the newest snapshot on; return whether that knows what ended since
+        as well: the proposal that it was made before is to be made again."""
+        snapshot, proposals = self._restored(), len(self._past)
         for number, past in enumerate(self._past):
             if past.ended:
                 self._proposals.tell(past.ended)
@@ -168,11 +170,12 @@ class Learning:
                 self._proposals.catch_up()
             self._proposals.again(past.n, past.pending, past.asked)
         self._past.clear()
+        return snapshot == proposals
 
     def _restored(self) -> int | None:
         """Take up the newest snapshot; return how many proposals were before it, if it is one."""
         found = self._newest_snapshot()
-        if found is None or not 0 <= found.asked < len(self._past):
+        if found is None or not 0 <= found.asked <= len(self._past):
             return None
         try:
             self._proposals.restore(found.state)

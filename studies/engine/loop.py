@@ -5,6 +5,7 @@ decides depends on the config, the seed and the store, never on time or on the e
 :mod:`.logical_order`.
 """
 
+import logging
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
+
+_LOG: Final = logging.getLogger("archloom.study")
 
 #: Seconds between two looks at the rounds while designs are proposed.
 _PATIENCE_S: Final = 0.05
@@ -73,6 +76,8 @@ class _Loop:
         self._rounds = Rounds(study, self._history, executor, watch, self._live)
 
     def run(self, retry: bool) -> int:
+        seed, rounds = self._study.config.seed, self._history.known_rounds
+        _LOG.info("seed %d; the journal has the results of %d rounds", seed, rounds)
         self._history.opened(self._study.config.executor.name)
         if retry:
             self._history.retry()

@@ -1,7 +1,8 @@
 """Rounds under way: what is given to the executor, and journaled as soon as it is done."""
 
+import logging
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from archloom.search import derived_seed
 from archloom.studies.storage import BASELINE, Crash, History, decode
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from .live_front import LiveFront
     from .progress import Watch
     from .study import Study
+
+_LOG: Final = logging.getLogger("archloom.rounds")
 
 
 class Rounds:
@@ -106,6 +109,8 @@ class Rounds:
             raise RuntimeError(f"trial {job.trial} crashed in round {job.round - 1}")
         seed = derived_seed(self._study.config.seed, job.trial, "software")
         budget, problem = self._study.allocator.budget(job.round), self._study.problem
+        about = (label(job.trial), job.round + 1, seed, budget, batch.designs[job.trial].name)
+        _LOG.debug("%s, round %d: seed %d, %d plans at the most, on %s", *about)
         forms = problem.networks_at(batch.points.get(job.trial)) if problem.forms else None
         return TrialTask(batch.designs[job.trial], seed, previous, budget, networks=forms)
 

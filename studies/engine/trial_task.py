@@ -5,12 +5,13 @@ journaled and be done again. The result travels as compressed JSON: the search s
 resumed study reads from its journal is then exactly the one that an undisturbed study uses.
 """
 
+import logging
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.studies.storage import Crash, Lost, OverLimit, TaskResult, decode, encode
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from archloom.space.workload import Network
 
     Advance = Callable[[SoftwareTask, dict[str, Any] | None, int], SoftwareResult]
+
+_LOG: Final = logging.getLogger("archloom.tasks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +106,11 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
         return Lost(type(error).__name__, str(error), traceback.format_exc())
     except Exception as error:  # noqa: BLE001  (the one place where a crash becomes data)
         return Crash(type(error).__name__, str(error), traceback.format_exc())
-    return TaskResult(payload, perf_counter() - start, process_time() - cpu_start)
+    done = TaskResult(payload, perf_counter() - start, process_time() - cpu_start)
+    if _LOG.isEnabledFor(logging.DEBUG):
+        from archloom.search.software import remembered
+
+        told = ", ".join(f"{name} {hit} of {asked}" for name, (hit, asked) in remembered().items())
+        spent = f"seed {task.seed}, {done.cpu_seconds:.3f} CPU-s"
+        _LOG.debug("searched %s: %s; remembered so far: %s", task.hardware.name, spent, told)
+    return done

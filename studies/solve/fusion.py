@@ -1,10 +1,12 @@
 """Search of a fusion plan for one network on one hardware, in a thread that can be stopped."""
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import exp, inf
 from time import process_time
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,8 @@ from archloom.studies.engine import Stopped
 
 from .borders import Border, plan_borders
 from .interruptible import stoppable
+
+_LOG: Final = logging.getLogger("archloom.plans")
 
 #: network, plans, and mappings of each layer that code is compiled with
 _TINY, _TINY_PLANS, _TINY_MAPPINGS = "tiny_cnn", 3, 2000
@@ -119,11 +123,17 @@ def search_plan(
         The best plan; why layer by layer cannot run; or None if it was stopped before anything
         was evaluated.
     """
+    settings = effort.settings
+    chosen = (settings.fusion, settings.mapping, effort.seed, effort.evaluations)
+    about = (network.name, hardware.name, *chosen)
+    _LOG.info("%s on %s: planner %s, mapping %s, seed %d, %d plans at the most", *about)
     stop = np.zeros(1, np.uint8)
     mapper = _StoppableMapper(effort, stop)
     evaluator = MemoizedPlanEvaluator(network, hardware, mapper)
     running = _Running(evaluator, effort, stop)
     state, interrupted = stoppable(running.search, stop, lambda: tell(running.stand(mapper.mapped)))
+    done = (state.evaluations, mapper.mapped, running.cpu_s)
+    _LOG.info("%d plans evaluated, %d mapping problems solved, %.2f CPU-s", *done)
     if not state.history:
         return None
     cost, unfused = evaluator.plan(state.best), evaluator.plan(layer_by_layer(network))

@@ -1,5 +1,6 @@
 """One mapping problem, searched for some seconds or evaluations in a thread that can be stopped."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ from archloom.space.mapping import Mapping
 
 from .deadline import deadline
 from .interruptible import stoppable
+
+_LOG: Final = logging.getLogger("archloom.mappings")
 
 #: more evaluations than any search makes
 UNLIMITED: Final = 2**60
@@ -162,6 +165,8 @@ def solve(
 
         found, interrupted = stoppable(running.search, stop, look)
     exact = replace(running.solution(found), interrupted=interrupted)
+    told = (problem.bounds, effort.search, effort.seed, exact.evaluations, exact.cpu_s)
+    _LOG.info("loops of %s: search %s, seed %d, %d mappings evaluated, %.2f CPU-s", *told)
     if effort.factors == "exact" or interrupted or exact.mapping is None:
         return exact
     return any_factors(problem, exact, effort)
@@ -178,6 +183,7 @@ def solve_compiled(
     """
     with compiling() as took:
         found = solve(problem, effort, tell)
+    _LOG.debug("kernels took %.2f s to be loaded or compiled", sum(took))
     if sum(took) > _COMPILED_S and not found.interrupted:
         return solve(problem, effort, tell)
     return found

@@ -107,6 +107,8 @@ class EventLog(logging.FileHandler):
         with choosing(path, "--log"):
             super().__init__(path, encoding="utf-8")
         self.setLevel(logging.INFO)
+        # what else is said, for --log-level, is no event
+        self.addFilter(lambda record: hasattr(record, "event"))
         self.setFormatter(_JsonLines(study))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  (logging's)

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +48,7 @@ class Header:
         networks: JSON of the workloads that come from files, by position among all, those that
             are held out last.
         start: JSON of what ``start_from`` came to; None if it names nothing.
+        trials_before: numbers of trials that the study was to have before today's, oldest first.
     """
 
     config: dict[str, Any]
@@ -54,6 +56,7 @@ class Header:
     archloom: str
     networks: Mapping[int, str] = field(default_factory=dict)
     start: str | None = None
+    trials_before: tuple[int, ...] = ()
 
     @classmethod
     def new(
@@ -99,6 +102,24 @@ class Header:
         """Equal for two studies that have the same result, whatever their values were called."""
         settings = _values_named(self.result_settings, first_name)
         return _digest(json.dumps(settings, sort_keys=True))
+
+    @property
+    def identities(self) -> set[str]:
+        """Its identity, and those that it had with other numbers of trials."""
+        counts = (*self.trials_before, self.config["trials"])
+        return {self._with_trials(count).identity for count in counts}
+
+    def extended(self, trials: int) -> "Header":
+        """Return the header of the same study with another number of trials."""
+        before = (*self.trials_before, self.config["trials"])
+        return replace(self._with_trials(trials), trials_before=before)
+
+    def differs_in_trials_alone(self, other: "Header") -> bool:
+        """Whether it would be the other study if both had as many trials."""
+        return self._with_trials(other.config["trials"]).identity == other.identity
+
+    def _with_trials(self, trials: int) -> "Header":
+        return replace(self, config=self.config | {"trials": trials})
 
 
 def this_version() -> str:
@@ -161,9 +182,10 @@ def read_header(location: Location) -> Header:
                 if is_file(workload)
             },
             start=_text(location, START) if bare.config.get("start_from") else None,
+            trials_before=tuple(map(int, data.get("trials_before", ()))),
         )
         sound = header.identity == data["identity"]
-    except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError, AttributeError):
         sound = False
     if not sound:
         raise UserError(
@@ -181,7 +203,13 @@ _NAMED: Final = 3
 def _elsewhere(folder: Path) -> str:
     """Say where a study of that name is, or what makes one."""
     usual = Path("runs") / folder
-    return f"did you mean {usual}?" if (usual / STUDY).is_file() else "'archloom run' makes one"
+    if (usual / STUDY).is_file():
+        return f"did you mean {usual}?"
+    home = folder.parent if folder.parent.is_dir() else Path()
+    there = {path.name: path for path in home.iterdir() if (path / STUDY).is_file()}
+    if near := get_close_matches(folder.name, sorted(there)):
+        return f"did you mean {' or '.join(str(there[name]) for name in near)}?"
+    return "'archloom run' makes one"
 
 
 def _below(location: Location) -> str:
@@ -229,7 +257,10 @@ def network_file(position: int) -> Path:
 
 def study_text(header: Header) -> str:
     """Return the text of ``study.yaml``."""
-    head = {"format": FORMAT, "archloom": header.archloom, "identity": header.identity}
+    head: dict[str, Any] = {"format": FORMAT, "archloom": header.archloom}
+    head["identity"] = header.identity
+    if header.trials_before:
+        head["trials_before"] = [*header.trials_before]
     return yaml.safe_dump(head | {"config": header.config}, sort_keys=False)
 
 

@@ -7,7 +7,8 @@
 ``advanced``   when, trial, round, the compressed result (:func:`encode`), and how long it took
 ``crashed``    when, trial, round, and the error with its traceback
 ``validated``  when, trial, position of the held-out network, and the result or the crash
-``opened``     when and with which executor a process took the study up, and which study it is
+``opened``     when and with which executor a process took the study up, which study it is, and
+               how many trials it has in all
 ``lost``       when, trial, round or held-out network, and the error: machines failed, not the trial
 ``over_limit`` when, trial, round or held-out network, and which limit of time or memory it broke
 ``certified``  when, batch, share of the hypervolume, and a digest of the certificate of that time
@@ -19,6 +20,7 @@ An event is journaled before the study acts on it, so a study that was killed ac
 """
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count as numbers
 from time import time
@@ -124,6 +126,10 @@ class Asked:
 class History:
     """Reads the past from a store, and writes the present to it.
 
+    A study with another number of trials than it had is what it would have been from the start. So
+    a batch that was smaller, or would be, for the number of trials alone, is proposed again, with
+    all after it; what is known of a design stays known if it comes as the same trial.
+
     Args:
         store: opened for writing; its events are taken.
     """
@@ -131,7 +137,16 @@ class History:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._asked: dict[int, Asked] = {}
+        config = store.header.config
+        self._trials = (*store.header.trials_before, config["trials"])[0]
+        self._batch_size = config["batch_size"]
+        #: designs of each batch
+        self._sizes: dict[int, int] = {}
+        #: designs of batches that are proposed again, by trial
+        self._dropped: dict[int, Point] = {}
         self._learned = ""
+        #: batch before which it was learned
+        self._learned_before = 0
         self._rounds: dict[tuple[int, int], str | Crash] = {}
         self._held_out: dict[tuple[int, int], str | Crash] = {}
         self._certified: dict[int, Certified] = {}
@@ -146,6 +161,8 @@ class History:
 
     def _replay(self, event: dict[str, Any]) -> None:
         match event["event"]:
+            case "opened":
+                self._extend(event.get("trials", self._trials))
             case "asked":
                 points, refused = event["points"], event.get("refused", [])
                 if isinstance(refused, str):
@@ -155,24 +172,22 @@ class History:
                 followed = event.get("followed", 0)
                 followed = ALL if followed is True else int(followed)
                 self._asked[event["batch"]] = Asked(points, refused, followed)
+                self._proposed(event["batch"], points)
             case "advanced":
                 self._rounds[event["trial"], event["round"]] = str(event["payload"])
             case "crashed":
                 self._rounds[event["trial"], event["round"]] = Crash(**event["crash"])
             case "certified":
                 self._certified[event["batch"]] = Certified(event["digest"], event["share"])
-            case "lost":
+            case "lost" | "over_limit" as kind:
                 results, key = self._place(event)
-                results[key] = Lost(**event["crash"])
-            case "over_limit":
-                results, key = self._place(event)
-                results[key] = OverLimit(**event["crash"])
+                results[key] = (Lost if kind == "lost" else OverLimit)(**event["crash"])
             case "retried":
                 results, key = self._place(event)
                 results.pop(key, None)
                 self._forget_learned()
             case "learned":
-                self._learned = str(event["digest"])
+                self._learned, self._learned_before = str(event["digest"]), max(self._sizes)
             case "validated":
                 crash = event["crash"]
                 found = Crash(**crash) if crash else event["payload"]
@@ -204,9 +219,46 @@ class History:
         self._certified.clear()
         self._learned = ""
 
+    def _extend(self, trials: int) -> None:
+        """Drop what would be proposed otherwise with another number of trials."""
+        before, self._trials = self._trials, trials
+        begin = 0
+        for batch, size in sorted(self._sizes.items()):
+            wanted = {min(self._batch_size, n - begin) for n in (before, trials)}
+            if len(wanted) > 1:
+                self._drop(batch, begin)
+                break
+            begin += size
+        if trials != before:
+            # at the end of fewer trials, it was of other ones
+            self._certified.clear()
+
+    def _drop(self, first: int, begin: int) -> None:
+        """Drop batches from one on, whose first trial is given."""
+        for batch in sorted(b for b in self._sizes if b >= first):
+            del self._sizes[batch]
+            points = self._asked.pop(batch).points
+            self._dropped.update(enumerate(points, begin))
+            begin += len(points)
+        if self._learned_before > first:
+            self._learned = ""
+
+    def _proposed(self, batch: int, points: Sequence[Point]) -> None:
+        """Take note of a batch's designs; forget what is known of other ones in their places."""
+        if self._dropped:
+            begin = sum(size for number, size in self._sizes.items() if number < batch)
+            for trial, point in enumerate(points, begin):
+                if self._dropped.pop(trial, point) != point:
+                    for results in (self._rounds, self._held_out):
+                        for key in [key for key in results if key[0] == trial]:
+                            del results[key]
+        self._sizes[batch] = len(points)
+
     def opened(self, executor: str) -> None:
         """Note that a process took the study up."""
-        self._note("opened", executor=executor, study=self._store.header.identity)
+        header = self._store.header
+        self._extend(header.config["trials"])
+        self._note("opened", executor=executor, study=header.identity, trials=self._trials)
 
     def proposal(self, batch: int) -> Asked | None:
         """Return what was proposed for a batch; None if nobody asked yet."""
@@ -228,7 +280,13 @@ class History:
         if asked.followed:
             content["followed"] = asked.followed
         learning = {"learning_cpu_seconds": round(learning_cpu_seconds, 6)}
+        self._proposed(batch, asked.points)
         self._note("asked", **content, **_taken(seconds, cpu_seconds), **learning)
+
+    @property
+    def known_rounds(self) -> int:
+        """Rounds whose results are known and not forgotten."""
+        return len(self._rounds)
 
     @property
     def learned(self) -> str:
@@ -237,7 +295,7 @@ class History:
 
     def keep_learned(self, digest: str) -> None:
         """Note the digest of a snapshot of what was learned so far."""
-        self._learned = digest
+        self._learned, self._learned_before = digest, max(self._sizes)
         self._note("learned", digest=digest)
 
     def certificate(self, batch: int) -> Certified | None:

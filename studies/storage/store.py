@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from archloom.search.hardware.certify import Certificate
 from archloom.space import bounded_json
-from archloom.studies.config import Location, named
+from archloom.studies.config import Location, argument, named
 
 from ..errors import UserError
 from .directory import Files, begin_directory, refuse_place
 from .event_log import heard_by_somebody, tell
-from .header import LATER, Header, differences, header_parts, read_header
+from .header import LATER, Header, differences, header_parts, read_header, study_text
 from .journal import Event
 from .parts import (
     BASELINE_FILE,
@@ -86,7 +86,7 @@ class Store:
                 "copy, or begin a study in another place"
             )
         studies = {event.get("study") for event in events if event.get("event") == "opened"}
-        if studies - {None, self.header.identity}:
+        if studies - {None} - self.header.identities:
             raise UserError(
                 f"{journal} belongs to another study; restore this one's from a copy, "
                 "or begin a study in another place"
@@ -106,10 +106,14 @@ class Store:
         found = read_header(location)
         if found.identity != header.identity:
             changed = differences(found, header, LATER)
-            raise UserError(
-                f"{location} holds a study with another config ({changed}); "
-                "say another place with --out, or undo the change"
-            )
+            go_on = "say another place with --out, or undo the change"
+            if found.differs_in_trials_alone(header):
+                wanted = header.config["trials"]
+                go_on = (
+                    f"archloom resume {argument(location)} --trials {wanted} goes on to as many; "
+                    "or say another place with --out"
+                )
+            raise UserError(f"{location} holds a study with another config ({changed}); {go_on}")
         return cls(location)
 
     def __enter__(self) -> "Store":
@@ -121,6 +125,37 @@ class Store:
     def close(self) -> None:
         """Let another process write."""
         self._parts.close()
+
+    def extend(self, trials: int) -> None:
+        """Let the study have so many trials in all; see :class:`.history.History` for what follows.
+
+        Raises:
+            UserError: more designs than that were proposed already; nothing is changed then.
+        """
+        before = self.header.config["trials"]
+        if trials == before:
+            return
+        if trials < (there := self._proposed()):
+            raise UserError(
+                f"--trials {trials} is below the {there} designs that {self.location} has proposed "
+                f"already; say at least {there}"
+            )
+        header = self.header.extended(trials)
+        self._parts.put(STUDY, study_text(header).encode())
+        self.header = header
+        self.notes.append(f"the study has {trials} trials in all from now on, {before} before")
+        tell("extended", trials=trials, trials_before=before)
+
+    def _proposed(self) -> int:
+        """Return how many designs were proposed; the last word on each batch counts."""
+        try:
+            asked = [event for event in self._events if event["event"] == "asked"]
+            return sum({event["batch"]: len(event["points"]) for event in asked}.values())
+        except (KeyError, TypeError):
+            raise UserError(
+                f"{named(self.location, JOURNAL)} has an event that archloom did not write; "
+                "restore it from a copy, or begin a study in another place"
+            ) from None
 
     def take_events(self) -> list[Event]:
         """Return every event before this opening, oldest first; they are not kept here."""

@@ -29,6 +29,7 @@ def hardware_(
         Argument(
             metavar="HARDWARE",
             help="Name of a preset or template, a template file (.yaml), or host (this machine).",
+            names="hardware",
         ),
     ],
     settings: HardwareSettings = None,
@@ -63,6 +64,7 @@ def networks_(
             metavar="[NETWORK]",
             help="Name of a built-in network, a file (ONNX, JSON, or YAML with einsums), or a "
             "directory of Timeloop problems (default: list all built-in networks).",
+            names="networks",
         ),
     ] = None,
     settings: Annotated[
@@ -119,7 +121,11 @@ TECHNOLOGY_EXAMPLES: Final = (
 def technology_(
     name: Annotated[
         str | None,
-        Argument(metavar="[NAME]", help="Name of a technology table (default: list all tables)."),
+        Argument(
+            metavar="[NAME]",
+            help="Name of a technology table (default: list all tables).",
+            names="technologies",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -22,6 +22,7 @@ def compare(
             help="Directories of studies, or postgresql://HOST/DATABASE#STUDY. Studies that differ "
             "only in their seed form one arm.",
             read=location_of,
+            names="studies",
         ),
     ],
     out: Annotated[

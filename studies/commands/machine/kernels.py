@@ -7,6 +7,7 @@ both.
 """
 
 import json
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from archloom.studies.engine.progress import SILENT, Stages
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_LOG: Final = logging.getLogger("archloom.kernels")
 
 #: kernels of a study with default software
 KERNELS: Final = Path(__file__).with_name("kernels.json")
@@ -70,6 +73,9 @@ def compile_missing(
     """
     kernels = default_kernels(weaving)
     wanted = {name: kernels[name] for name in missing(kernels)}
+    _LOG.debug(
+        "compiled kernels: %d of %d are in the cache", len(kernels) - len(wanted), len(kernels)
+    )
     if not wanted:
         return []
     found: list[Compiled] = []
@@ -78,6 +84,10 @@ def compile_missing(
         for done in compile_ahead(wanted, workers or len(os.sched_getaffinity(0))):
             check()
             found += done
+            for one in done:
+                _LOG.info(
+                    "kernel %s: %s", one.name, one.error or f"compiled, {one.cpu_s:.1f} CPU-s"
+                )
             if done:
                 stages.advance(done[-1].name.rpartition(".")[2].lstrip("_"), len(done))
     finally:

@@ -36,6 +36,7 @@ def schedule(
         Argument(
             metavar="NETWORK",
             help="Name of a built-in network, or a file, as for archloom networks.",
+            names="networks",
         ),
     ],
     hardware: Annotated[
@@ -44,6 +45,7 @@ def schedule(
             "--hardware",
             metavar="HARDWARE",
             help="Name of a preset or template, a template file (.yaml), or host (this machine).",
+            names="hardware",
         ),
     ],
     fusion: Annotated[

@@ -2,7 +2,7 @@
 
 ``starters/`` has a study file and a hardware template for each starter. ``study_schema.py`` and
 ``template_schema.py`` make JSON schemas of what the readers of files say, with meanings from
-docstrings (``docstrings.py``).
+docstrings (``docstrings.py``). ``shell_completion.py`` sets a shell up.
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
         SCHEMA_EXAMPLES as SCHEMA_EXAMPLES,
         schema as schema,
         schema_of as schema_of,
+    )
+    from .shell_completion import (
+        COMPLETION_EXAMPLES as COMPLETION_EXAMPLES,
+        completion as completion,
     )
     from .starter import INIT_EXAMPLES as INIT_EXAMPLES, init as init
 else:

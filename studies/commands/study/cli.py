@@ -15,6 +15,7 @@ RUN_EXAMPLES: Final = (
 )
 RESUME_EXAMPLES: Final = (
     "archloom resume runs/quickstart",
+    "archloom resume runs/quickstart --trials 48",
     "archloom resume runs/quickstart --retry-failed --memory-mb 4000",
 )
 
@@ -60,7 +61,9 @@ _Metrics = Annotated[
 
 
 def run_(
-    study: Annotated[Path, Argument("STUDY", "Study file (.yaml), or 'quickstart'.", file_of)],
+    study: Annotated[
+        Path, Argument("STUDY", "Study file (.yaml), or 'quickstart'.", file_of, "study files")
+    ],
     out: Out = None,
     executor: _Executor = None,
     workers: _Workers = None,
@@ -72,6 +75,7 @@ def run_(
             metavar="NAME",
             help="Search as a published method does: casco, hasco or hasco_optimus. It replaces "
             "the study file's optimizer, halving and fusion search (default: none).",
+            names="methods",
         ),
     ] = None,
     log: _Log = None,
@@ -102,6 +106,15 @@ def run_(
 
 def resume_(
     study: Study,
+    trials: Annotated[
+        int | None,
+        Option(
+            "--trials",
+            least=1,
+            help="Trials in all from now on, more or fewer than before. The result is that of a "
+            "study that had as many from the start.",
+        ),
+    ] = None,
     executor: _Executor = None,
     workers: _Workers = None,
     address: _Address = None,
@@ -133,6 +146,9 @@ def resume_(
 ) -> None:
     """Resume a study that was stopped or killed. The result is that of an uninterrupted run.
 
+    With --trials a study that has ended is extended to that number of trials. A batch that the old
+    number cut short is completed and halved again, so the states of its trials may change.
+
     Exit codes: 0 if the study ended with a Pareto front, 1 if it ended without one, 3 if trials
     were set aside because machines failed them repeatedly, 4 if a disk or a cluster failed, and 130
     after Ctrl-C.
@@ -143,8 +159,8 @@ def resume_(
         from .stack import StackOverrides, resume_stack
 
         others = {
-            "--address": address, "--cpu-s": cpu_s, "--memory-mb": memory_mb, "--log": log,
-            "--metrics": metrics,
+            "--trials": trials, "--address": address, "--cpu-s": cpu_s, "--memory-mb": memory_mb,
+            "--log": log, "--metrics": metrics,
         }  # fmt: skip
         asked = StackOverrides(executor, workers, others)
         raise Exit(resume_stack(study, asked, retry_failed))
@@ -152,6 +168,6 @@ def resume_(
     from .study_file import Overrides
     from .telling import Telling
 
-    overrides = Overrides(executor, workers, address, cpu_s, memory_mb)
+    overrides = Overrides(executor, workers, address, cpu_s, memory_mb, trials)
     telling = Telling(log, metrics)
     raise Exit(resume(study, overrides, new_console(), retry_failed, telling))

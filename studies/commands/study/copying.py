@@ -21,7 +21,10 @@ def copy(
     source: Annotated[
         Location,
         Argument(
-            "FROM", "Directory of the study, or postgresql://HOST/DATABASE#STUDY.", location_of
+            "FROM",
+            "Directory of the study, or postgresql://HOST/DATABASE#STUDY.",
+            location_of,
+            "studies",
         ),
     ],
     target: Annotated[

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from archloom.search import ObjectiveSet
 from archloom.studies.analysis import FIELD_NAMES, Front
 from archloom.studies.config import PICKED
 from archloom.studies.rendering.text import plan_gap_text
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+#: what a front in other objectives is called
+_OTHER: Final = "Not dominated among recorded trials, in other objectives than were searched"
+
 #: columns of figures whose heads fit a terminal side by side
 _ON_ONE_LINE = 4
 
@@ -23,9 +27,10 @@ def front_json(front: Front) -> str:
     """Return ``{"front": [{"trial", "edp_js", "area_mm2", "tdp_w", ..., "hardware"}, ...]}``.
 
     The others are ``state``, ``evaluations`` and ``plan_gap_percent``: how good these figures are,
-    as :func:`front_legend` says. Where there are other objectives or limits, each row has their
-    figures as ``values``; where there are held-out networks, what the design does there as
-    ``held_out``. If the space is followed, ``certificate`` says what bounds prove
+    as :func:`front_legend` says. In other ``objectives`` than were ``searched`` a ``note`` says so,
+    and each row has these figures as ``values``. Where there are other objectives or limits, each
+    row has their figures as ``values``; where there are held-out networks, what the design does
+    there as ``held_out``. If the space is followed, ``certificate`` says what bounds prove
     (:class:`archloom.search.hardware.certify.certificate.Certificate`).
     """
     rows = []
@@ -33,13 +38,17 @@ def front_json(front: Front) -> str:
         row: dict[str, Any] = {"trial": trial.number, "edp_js": trial.edp_js}
         row |= {"area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w, **_quality(trial)}
         measured = front.objective_set.measured
-        if any(objective.name not in FIELD_NAMES for objective in measured):
+        other = front.searched is not None
+        if other or any(objective.name not in FIELD_NAMES for objective in measured):
             row["values"] = {objective.name: trial.figure(objective) for objective in measured}
         row["hardware"] = trial.point
         if on_others := front.on_held_out(trial):
             row["held_out"] = _held_out_json(on_others)
         rows.append(row)
     found: dict[str, Any] = {"front": rows}
+    if front.searched is not None:
+        names, searched = (_names(one) for one in (front.objective_set, front.searched))
+        found |= {"objectives": names, "searched": searched, "note": not_searched(front.searched)}
     if front.proof is not None:
         derived = {name: getattr(front.proof, name) for name in ("proven", "excluded", "gap")}
         found["certificate"] = front.proof.to_dict() | derived
@@ -65,7 +74,8 @@ def _held_out_json(trial: HeldOutTrial) -> dict[str, Any]:
 
 def front_csv(front: Front) -> str:
     """Return one line per design: trial, objectives, what is limited, how good these figures are,
-    then every parameter."""
+    then every parameter. In other objectives than were searched a column ``searched_for`` names
+    those that were."""
     text = io.StringIO()
     parameters = list(front.members[0].point or {}) if front.members else []
     writer = csv.writer(text, lineterminator="\n")
@@ -73,7 +83,9 @@ def front_csv(front: Front) -> str:
     names = [objective.name for objective in front.objective_set.measured] + [
         f"held_out {objective.name}" for objective in held_out
     ]
-    quality = ("state", "evaluations", "plan_gap_percent")
+    quality = ["state", "evaluations", "plan_gap_percent"]
+    searched = [] if front.searched is None else [" ".join(_names(front.searched))]
+    quality += ["searched_for"] * len(searched)
     writer.writerow(["trial", *names, *quality, *parameters])
     for trial in front.members:
         figures: list[float | None] = [
@@ -81,9 +93,22 @@ def front_csv(front: Front) -> str:
         ]
         found, point = front.on_held_out(trial), trial.point or {}
         figures += [found.values.get(objective.name) if found else None for objective in held_out]
-        good = _quality(trial).values()
+        good = [*_quality(trial).values(), *searched]
         writer.writerow([trial.number, *figures, *good, *(point[p] for p in parameters)])
     return text.getvalue()
+
+
+def _names(objective_set: ObjectiveSet) -> list[str]:
+    return [objective.name for objective in objective_set.objectives]
+
+
+def not_searched(searched: ObjectiveSet) -> str:
+    """Say of a front in other objectives what it is not."""
+    names = ", ".join(objective.label for objective in searched.objectives)
+    return (
+        f"This is not what the search optimised: that was {names}. Designs that are better in the "
+        "objectives shown here may never have been tried."
+    )
 
 
 def front_table(front: Front) -> "Table":
@@ -98,7 +123,7 @@ def front_table(front: Front) -> "Table":
     described = [_parameters(trial.hardware) for trial in members]
     shared = [p for p in described[0] if all(p in d for d in described)] if len(members) > 1 else []
     table = Table(
-        title=f"Pareto front: {len(members)} designs",
+        title=f"{'Pareto front' if front.searched is None else _OTHER}: {len(members)} designs",
         title_justify="left",
         caption=f"Parameters with the same value in all designs: {' '.join(shared)}"
         if shared
@@ -144,10 +169,12 @@ def front_legend(front: Front) -> str:
     """Say what the columns of a front's table mean that say how good the others are."""
     if not front.members:
         return ""
+    warning = [] if front.searched is None else [not_searched(front.searched)]
     counts = Counter(trial.state for trial in front.members)
     states = [f"{_STATES[state]} ({counts[state]})" for state in _STATES if counts[state]]
     return "\n".join(
         [
+            *warning,
             *states,
             "evaluations: number of fusion plans evaluated for each network",
             "gap: how far the EDP is at most above that of the same fusion plan with optimal "

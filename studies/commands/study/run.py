@@ -151,7 +151,7 @@ def resume(
 
     Args:
         location: of the study.
-        overrides: of executor and limits.
+        overrides: of executor, limits and the number of trials.
         console: for progress and results.
         retry_failed: do again what crashed, broke a limit, and what machines failed.
         telling: where to tell what happens, besides.
@@ -170,6 +170,7 @@ def resume(
     with ProgressView(console) as view, telling.about(*about, view.found):
         study = ready_again(config, header, view)
         with Store(location) as store:
+            store.extend(config.trials)
             over = _run(study, store, console, view, retry_failed)
     return _ended(over, study, location, console)
 

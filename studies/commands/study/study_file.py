@@ -15,26 +15,32 @@ from ...errors import UserError
 
 SHIPPED: Final = Path(__file__).parents[2]
 
+#: trials of a study at the most, as of study files
+MOST_TRIALS: Final = 10**9
+
 #: an address that is none: Ray starts on this machine
 HERE: Final = "local"
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """Choices of the command line about executor and limits; None leaves them to the study."""
+    """Choices of the command line about executor, limits and trials; None leaves them to the
+    study."""
 
     executor: str | None = None
     workers: int | None = None
     address: str | None = None
     cpu_s: float | None = None
     memory_mb: float | None = None
+    trials: int | None = None
 
     def apply(self, config: StudyConfig) -> StudyConfig:
-        """Return the config with another executor, which changes no result, and other limits.
+        """Return the config with another executor, which changes no result, other limits, and
+        another number of trials.
 
         Raises:
-            UserError: an executor that does not exist, less than one worker, or a limit that is not
-                above 0.
+            UserError: an executor that does not exist, less than one worker or trial, or a limit
+                that is not above 0.
         """
         names = ("inline", "ray")
         if self.executor not in (None, *names):
@@ -56,8 +62,11 @@ class Overrides:
                 "; ".join(f"round_limits.{k} is {v:g}, must be above 0" for k, v in wrong.items())
             )
         changed = {k: v for k, v in limits.items() if v is not None}
+        if self.trials is not None and not 1 <= self.trials <= MOST_TRIALS:
+            raise UserError(f"trials is {self.trials}, must be from 1 to {MOST_TRIALS}")
         return replace(
             config,
+            trials=self.trials or config.trials,
             executor=ExecutorChoice(**choice),
             round_limits=replace(config.round_limits, **changed),
         )

@@ -38,6 +38,7 @@ def weave(
         list[str],
         Argument(
             metavar="NETWORK...",
+            names="networks",
             help="At least two networks: names or files as for archloom networks, or tables of "
             "layers (.csv, .json). Options of a network follow a colon: "
             "bert_base:sequence_length=16,batch=4.",

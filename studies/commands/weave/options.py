@@ -9,6 +9,7 @@ Chosen = Annotated[
     Option(
         "--hardware",
         metavar="HARDWARE",
+        names="hardware",
         help="An NPU of the Layerweaver paper (memory_centric or compute_centric), or hardware as "
         "for archloom hardware: a preset, a template or a template file.",
     ),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from archloom.search import METRICS, Aggregate, Limit, Objective, ObjectiveSet, Tenant
 from archloom.space import Fault, Faults, KeyPath, Place, did_you_mean
 
+from ...errors import UserError
 from ..errors import EntryError, collecting, entry_error
 from ..quantities import positive
 from ..sections import Form, Key, Reading
@@ -239,6 +240,32 @@ def stored_objective_set(config: Mapping[str, Any]) -> ObjectiveSet:
     if "objectives" not in config:
         return ObjectiveSet(limits=kept)
     return ObjectiveSet.of(tuple(map(_objective, config["objectives"])), kept)
+
+
+def other_objectives(names: str) -> tuple[Objective, ...]:
+    """Return the objectives that a command line lists: metrics with commas between them.
+
+    Behind a metric may stand ``:`` and a workload's name, or an aggregate: ``latency:resnet50``,
+    ``energy:max``.
+
+    Raises:
+        UserError: all that is wrong with them.
+    """
+    entries = []
+    for name in names.split(","):
+        metric, _, which = name.strip().partition(":")
+        of = {("aggregate" if which in get_args(Aggregate) else "workload"): which} if which else {}
+        entries.append({"metric": metric, **of})
+    faults, found = Faults(), []
+    for entry in entries:
+        with collecting(faults):
+            found.append(_objective(entry))
+    if not faults:
+        with collecting(faults):
+            ObjectiveSet(tuple(found))
+    if faults:
+        raise UserError(f"--objectives: {'; '.join(fault.message for fault in faults)}")
+    return tuple(found)
 
 
 def listed(data: Any) -> Sequence[Any]:

@@ -1,11 +1,15 @@
 """State of what runs, and lines about it; it is told by one thread and may be read by another."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import RLock
 from time import monotonic
+from typing import Final
 
 from .watch import Running, Status
+
+_LOG: Final = logging.getLogger("archloom.stages")
 
 #: Running tasks that a line names.
 _NAMED = 4
@@ -53,7 +57,8 @@ class Monitor:
         """Note that the innermost stage ended."""
         with self._lock:
             if self._stages:
-                self._stages.pop()
+                stage = self._stages.pop()
+                _LOG.info("%s: took %.2f s", stage.what, self.clock() - stage.began)
 
     def status(self, status: Status) -> None:
         """Note how far the study is."""

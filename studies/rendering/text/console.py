@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def new_console(stderr: bool = False) -> "Console":
     """Return a console; a pipe has no width, and tables are not squeezed into 80 columns there."""
-    from rich.console import Console
+    from .whole_console import WholeConsole
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(width=None if stream.isatty() else 160, stderr=stderr)
+    return WholeConsole(width=None if stream.isatty() else 160, stderr=stderr)
 
 
 def known(name: str, option: str, names: Sequence[str]) -> None:
@@ -102,9 +102,12 @@ def plain(text: str) -> str:
 
 
 def print_whole(table: "Table", console: "Console") -> None:
-    """Print a table in its own width; the terminal folds its lines rather than we its numbers."""
+    """Print a table in its own width where no terminal would fold its lines."""
     from rich.measure import Measurement
 
+    if console.is_terminal:
+        console.print(table)
+        return
     wide = console.options.update(max_width=1 << 16)
     before = console.width
     console.width = max(before, Measurement.get(console, wide, table).maximum)

@@ -1,0 +1,40 @@
+"""Studies that are shown elsewhere while they run."""
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from archloom.studies.config import location_of
+
+from .boundary import mendable
+from .front import Trial
+from .running import Callback
+
+if TYPE_CHECKING:
+    from archloom.studies.commands.export import OptunaMirror
+
+
+def optuna_mirror(source: "str | PathLike[str]", storage: str) -> Callback:
+    """Return a callback that keeps a study in a storage of Optuna, for ``optuna-dashboard``.
+
+    Its first call adds all trials that have ended, as ``archloom export --format optuna`` does;
+    each later one adds its trial.
+
+    Args:
+        source: where the study is kept, or will be: its directory, or
+            ``postgresql://HOST/DATABASE#STUDY``.
+        storage: URL of the storage, such as ``sqlite:///study.db``.
+    """
+    location = location_of(fspath(source))
+    mirrors: list[OptunaMirror] = []
+
+    @mendable
+    def mirror(trial: Trial) -> None:
+        if mirrors:
+            mirrors[0].add(trial._record)
+            return
+        from archloom.studies.commands.export import OptunaMirror
+
+        mirrors.append(OptunaMirror(location, storage))
+        mirrors[0].update()
+
+    return mirror

@@ -1,0 +1,89 @@
+"""Console that loses nothing of a table: what is too wide is folded, or printed in parts.
+
+rich cuts what does not fit a terminal, down to columns of no width. Here a table whose columns do
+not fit side by side becomes several, each with the first column of the whole one.
+"""
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any, Final
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Column, Table
+
+#: letters that a column of texts has at least, if its longest has as many
+_READABLE: Final = 24
+
+#: of a column's width, what is not its texts: a border and a blank on both sides
+_BESIDE: Final = 3
+
+
+class WholeConsole(Console):
+    """A console that prints tables whole."""
+
+    def print(self, *objects: Any, **settings: Any) -> None:
+        """Print as rich does; tables as wide as they may be, in parts if need be."""
+        if any(isinstance(one, Table) for one in objects):
+            for one in objects:
+                parts = parts_of(one, self) if isinstance(one, Table) else [one]
+                for part in parts:
+                    super().print(part, **settings)
+        else:
+            super().print(*objects, **settings)
+
+
+def parts_of(table: Table, console: Console) -> list[Table]:
+    """Return tables that fit the console and have all cells of a table that may not.
+
+    Args:
+        table: with at least a column; it is left as it is.
+        console: where they are to be printed.
+    """
+    widths = [_needed(column, console) for column in table.columns]
+    groups = list(_groups(widths, console.width - 1))
+    parts = [_part(table, group, console) for group in groups]
+    for part in parts[1:]:
+        part.title = ""
+    for part in parts[:-1]:
+        part.caption = ""
+    return parts
+
+
+def _needed(column: Column, console: Console) -> int:
+    """Return the letters that a column needs, with its borders."""
+    wide = console.options.update(max_width=1 << 16)
+    found = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
+    most = max((one.maximum for one in found), default=0)
+    least = max((one.minimum for one in found), default=0)
+    return (most if column.no_wrap else min(most, max(least, _READABLE))) + _BESIDE
+
+
+def _groups(widths: list[int], most: int) -> Iterator[list[int]]:
+    """Yield the columns of each part: the first one, and as many of the others as fit."""
+    key = min(widths[0], most // 2) if widths else 0
+    group, used = [0] if widths else [], key
+    for i, width in enumerate(widths[1:], 1):
+        if used + width > most and len(group) > 1:
+            yield group
+            group, used = [0], key
+        group.append(i)
+        used += width
+    yield group
+
+
+def _part(table: Table, group: list[int], console: Console) -> Table:
+    """Return the part of a table that has some of its columns."""
+    part = copy(table)
+    part.columns = []
+    for place, i in enumerate(group):
+        column = copy(table.columns[i])
+        column._index = place
+        # texts without blanks break anywhere rather than end in dots
+        column.overflow = "fold"
+        part.columns.append(column)
+    if sum(_needed(column, console) for column in part.columns) >= console.width:
+        # even one column beside the first is too wide: its texts break
+        for column in part.columns:
+            column.no_wrap = False
+    return part
