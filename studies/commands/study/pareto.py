@@ -4,11 +4,11 @@ import csv
 import io
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from archloom.studies.analysis import FIELD_NAMES, Front
-from archloom.studies.rendering.text import plan_gap_text
-from archloom.studies.storage import HeldOutTrial, Trial, TrialState
+from archloom.studies.rendering.text import front_legend as legend_of, plan_gap_text
+from archloom.studies.storage import HeldOutTrial, Trial
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -127,31 +127,12 @@ def front_table(front: Front) -> "Table":
     return table
 
 
-#: what a state of a design with an EDP means for its figures
-_STATES: Final[dict[TrialState, str]] = {
-    "complete": "complete: its software was searched to the end of the study's budget",
-    "stopped": "stopped: halving ended its search early; with more it may have less EDP",
-    "failed": "failed: a round crashed; the figures are those of the rounds before",
-    "lost": "lost: machines failed a round; the figures are those of the rounds before",
-    "over_limit": "over_limit: a round broke a limit; the figures are those of the rounds before",
-}
-
-
 def front_legend(front: Front) -> str:
     """Say what the columns of a front's table mean that say how good the others are."""
-    if not front.members:
-        return ""
-    counts = Counter(trial.state for trial in front.members)
-    states = [f"{_STATES[state]} ({counts[state]})" for state in _STATES if counts[state]]
-    return "\n".join(
-        [
-            *states,
-            "evaluations: fusion plans that were evaluated for each network",
-            "gap: EDP is at most so much above the least that any mappings give its plan; of "
-            "several networks the largest",
-            "proven: mappings that are proven to be the best, of all recorded",
-        ]
-    )
+    counts: Counter[str] = Counter(trial.state for trial in front.members)
+    counted = {state: f" ({count})" for state, count in counts.items()}
+    legend = legend_of(counts) if counts else []
+    return "\n".join(f"{term}: {text}{counted.get(term, '')}" for term, text in legend)
 
 
 def _parameters(hardware: str) -> list[str]:
