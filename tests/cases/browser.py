@@ -89,7 +89,7 @@ class Browser:
         """Open a page and wait until it is drawn."""
         self.resize(width, height)
         self._call("Page.navigate", url=address)
-        self.wait("document.documentElement.dataset.drawn === 'yes'")
+        self.wait("document.documentElement?.dataset.drawn === 'yes'")
 
     def resize(self, width: int, height: int = 900) -> None:
         """Give the window a size."""
@@ -151,6 +151,8 @@ class Browser:
             details = said["exceptionDetails"]
             self.errors.append(str(details.get("exception", {}).get("description", details)))
         elif event.get("method") == "Runtime.consoleAPICalled" and said["type"] == "error":
-            self.errors.append(str([arg.get("value", arg.get("description")) for arg in said["args"]]))
+            self.errors.append(
+                str([arg.get("value", arg.get("description")) for arg in said["args"]])
+            )
         elif event.get("method") == "Log.entryAdded" and said["entry"]["level"] == "error":
             self.errors.append(str(said["entry"]["text"]))

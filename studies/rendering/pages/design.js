@@ -115,7 +115,7 @@ function chooser(network, plan, more, label, nest, graph, layers) {
   const named = new Map(network.layers.map(([name], at) => [name, at]));
   const pick = element("select", { "aria-label": "layer" },
     ...plan.layers.map(([at]) => element("option", { value: at }, network.layers[at][0])));
-  const text = element("div", { class: "scroll" });
+  const text = element("div", { class: "scroll nests" });
   nest.append(element("p", {}, element("label", {}, "Layer ", pick)), text);
   const layer = (at) => {
     pick.value = at;

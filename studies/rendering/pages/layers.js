@@ -21,7 +21,7 @@ function levelPlot(parent, design, plan) {
     hovertemplate: `${escaped(part)}: %{x:.4g} uJ<extra>%{y}</extra>`,
   }));
   plotIn(parent, data, {
-    height: 230, barmode: "stack", xaxis: { title: { text: "energy of one pass (uJ)" } }, yaxis: { autorange: "reversed" },
+    height: 270, barmode: "stack", xaxis: { title: { text: "energy of one pass (uJ)" } }, yaxis: { autorange: "reversed" },
   });
 }
 
@@ -32,7 +32,7 @@ function trafficPlot(parent, plan) {
     marker: { color: study.series[i] }, hovertemplate: `${name}: %{x:,.4g} KiB<extra>%{y}</extra>`,
   }));
   plotIn(parent, data, {
-    height: 230, barmode: "stack", xaxis: { title: { text: "DRAM traffic of one pass (KiB)" } }, yaxis: { autorange: "reversed" },
+    height: 270, barmode: "stack", xaxis: { title: { text: "DRAM traffic of one pass (KiB)" } }, yaxis: { autorange: "reversed" },
   });
 }
 
@@ -55,7 +55,7 @@ function busyPlot(parent, design, network, plan) {
   plotIn(parent, [{
     type: "bar", orientation: "h", y: rows.map(escaped), x: values, marker: { color: colours },
     hovertemplate: "%{y}: %{x:,.0f} cycles<extra></extra>",
-  }], { height: 90 + 30 * rows.length, xaxis: { title: { text: "cycles of one pass" } }, yaxis: { autorange: "reversed" } });
+  }], { height: 110 + 30 * rows.length, margin: { l: 70, r: 20, t: 40, b: 50 }, xaxis: { title: { text: "cycles of one pass" } }, yaxis: { autorange: "reversed" } });
 }
 
 // Compute has the colour that it has among energies, so have levels.
@@ -143,8 +143,8 @@ function roofline(parent, design, network, plan, choose) {
     marks(true, "layers on MACs", study.series[0]), marks(false, "layers on the vector unit", study.series[1]),
   ], {
     height: 430, hovermode: "closest",
-    xaxis: { type: "log", title: { text: "operations for a byte of DRAM traffic" }, range: [Math.log10(low), Math.log10(high * 1.5)], exponentformat: "power" },
-    yaxis: { type: "log", title: { text: "operations a cycle" }, exponentformat: "power" },
+    xaxis: { type: "log", title: { text: "operations for a byte of DRAM traffic" }, dtick: 1, range: [Math.log10(low), Math.log10(high * 1.5)], exponentformat: "power" },
+    yaxis: { type: "log", title: { text: "operations a cycle" }, dtick: 1, exponentformat: "power" },
   });
   place.on("plotly_click", (event) => {
     if (event.points[0].customdata !== undefined) choose(event.points[0].customdata);
@@ -165,7 +165,8 @@ function bufferPlot(parent, buffer) {
     return {
       type: "bar", name: escaped(kind), x: boxes.map((box) => (box[2] + box[3]) / 2), width: boxes.map((box) => box[3] - box[2]),
       base: boxes.map((box) => box[4]), y: boxes.map((box) => box[5] - box[4]), hoverinfo: "text",
-      marker: { color: boxes.map((box) => buffer.looks[box[1]][1]), line: { width: 0 } },
+      marker: { color: boxes.map((box) => buffer.looks[box[1]][1]), line: { width: 0 },
+        pattern: { shape: kind.startsWith("hatched") ? "/" : "", fgcolor: "white", size: 6 } },
       hovertext: boxes.map((box) => `${escaped(buffer.names[box[0]] || kind)}: ${shown(box[5] - box[4])} KiB`
         + `<br>cycles ${shown(Math.round(box[2]))} to ${shown(Math.round(box[3]))}`),
     };
@@ -176,11 +177,10 @@ function bufferPlot(parent, buffer) {
   const said = `capacity ${shown(buffer.capacity)} KiB${low ? ", far above" : ""}`;
   const note = { text: said, showarrow: false, font: { color: ACCENT, size: 12 }, xref: "paper", x: 1, xanchor: "right", yanchor: "bottom" };
   plotIn(parent, data, {
-    height: 380, barmode: "overlay", hovermode: "closest", bargap: 0,
+    height: 430, barmode: "overlay", hovermode: "closest", bargap: 0,
     xaxis: { title: { text: "cycles" }, range: [0, buffer.cycles] },
     yaxis: { title: { text: `KiB in ${escaped(buffer.level)}` }, range: [0, top] },
     shapes: low ? [] : [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: buffer.capacity, y1: buffer.capacity, line: { color: ACCENT, dash: "dash", width: 1.4 } }],
     annotations: [low ? { ...note, yref: "paper", y: 0.96 } : { ...note, y: buffer.capacity }],
-    margin: { l: 70, r: 20, t: 40, b: 50 },
   });
 }

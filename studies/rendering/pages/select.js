@@ -38,9 +38,8 @@ async function drawLinked(place, figure, texts) {
   place.dataset.linked = "yes";
   await draw(place, figure);
   if (figure.data.some((trace) => trace.type === "parcoords")) {
-    place.on("plotly_restyle", () => {
-      const labels = brushed(place.data[0]);
-      if (labels) selectDesigns(labels, place);
+    place.on("plotly_restyle", ([changed]) => {
+      if (Object.keys(changed).some((key) => key.endsWith("constraintrange"))) selectDesigns(brushed(place.data[0]), place);
     });
   } else {
     place.on("plotly_selected", (event) => {
@@ -56,10 +55,10 @@ function labelsOf(points) {
   return points.map((point) => point.customdata ?? point.data.meta?.design).filter((label) => label !== undefined);
 }
 
-// Designs within the ranges that are dragged along axes of parallel coordinates; null without any.
+// Designs within the ranges that are dragged along axes of parallel coordinates; none without any.
 function brushed(trace) {
   const ranged = trace.dimensions.filter((axis) => axis.constraintrange);
-  if (!ranged.length) return selected.size ? [] : null;
+  if (!ranged.length) return [];
   const inside = (value, range) => range[0] <= value && value <= range[1];
   const kept = (axis, at) => [axis.constraintrange].flat(axis.constraintrange[0].length ? 1 : 0)
     .some((range) => inside(axis.values[at], range));

@@ -33,7 +33,8 @@ function tableOf(heads, rows, attributes = () => ({})) {
   const body = rows.map((row, at) => {
     const cells = row.map((value, i) => {
       const raw = typeof value === "number" ? value : null;
-      return element("td", { class: side(i), "data-value": raw }, shown(value));
+      const short = typeof value === "string" && value.length <= 14 ? "short" : null;
+      return element("td", { class: side(i) ?? short, "data-value": raw }, shown(value));
     });
     return element("tr", attributes(at), ...cells);
   });

@@ -69,5 +69,5 @@ function energyBars(parent, designs, names) {
   plotIn(parent, parts.map((part, i) => ({
     type: "bar", orientation: "h", name: escaped(part), y: rows, x: plans.map((plan) => value(plan, part)),
     marker: { color: study.series[i % study.series.length] }, hovertemplate: `${escaped(part)}: %{x:.4g} uJ<extra>%{y}</extra>`,
-  })), { height: 130 + 44 * rows.length, barmode: "stack", xaxis: { title: { text: "energy of one pass (uJ)" } }, yaxis: { autorange: "reversed" } });
+  })), { height: 180 + 44 * rows.length, barmode: "stack", xaxis: { title: { text: "energy of one pass (uJ)" } }, yaxis: { autorange: "reversed" } });
 }

@@ -70,7 +70,11 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
         "colorscale": SCALE,
         "size": 13,
         "line": {"color": INK, "width": 1},
-        "colorbar": {"title": {"text": escape(colour.label), "side": "top"}, "thickness": 14},
+        "colorbar": {
+            "title": {"text": escape(colour.label), "side": "top"},
+            "thickness": 14,
+            "exponentformat": "e",
+        },
     }
     points(front, "front", emphasis)
     if view.picked is not None:
@@ -111,7 +115,7 @@ def objectives_3d(view: StudyView) -> "Figure":
     if view.picked is not None:
         points([view.designs[view.picked]], "picked", {"color": ACCENT, "size": 7})
     if view.baseline is not None:
-        mark = {"symbol": "x", "color": BASELINE, "size": 5}
+        mark = {"symbol": "diamond", "color": BASELINE, "size": 5}
         points([view.baseline], f"baseline {view.baseline.label}", mark)
     apply_style(figure, "", "")
     axes = {
@@ -227,15 +231,15 @@ def parallel_coordinates(view: StudyView, designs: Sequence[Design] = ()) -> "Fi
             dimensions=axes,
             line=lines,
             customdata=[design.label for design in front],
-            labelangle=-25,
+            labelangle=-40,
             labelside="bottom",
             rangefont={"color": "white"},
         )
     )
     figure.update_layout(
         font={"family": FONT, "size": 12, "color": INK},
-        height=400,
-        margin={"l": 60, "r": 40, "t": 30, "b": 80},
+        height=430,
+        margin={"l": 70, "r": 40, "t": 30, "b": 120},
         paper_bgcolor="white",
     )
     return figure
@@ -320,9 +324,7 @@ def log_axis(values: Sequence[float], sparse: bool = False) -> dict[str, Any]:
         return {"type": "log"}
     low, high = log10(min(finite)), log10(max(finite))
     room = max(0.06 * (high - low), 0.05)
-    steps = (1, 2, 3, 5, 7) if high - low < 1 else (1, 2, 5) if high - low < 3 else (1,)
-    if sparse:
-        steps = (1, 3) if high - low < 1.5 else (1,)
+    steps = _steps(high - low, sparse)
     ticks = [(m, e) for e in range(floor(low) - 1, floor(high) + 2) for m in steps]
     return {
         "type": "log",
@@ -330,3 +332,10 @@ def log_axis(values: Sequence[float], sparse: bool = False) -> dict[str, Any]:
         "tickvals": [m * 10.0**e for m, e in ticks],
         "ticktext": [f"{m}e{e}" if not -3 <= e <= 4 else f"{m * 10.0**e:g}" for m, e in ticks],
     }
+
+
+def _steps(decades: float, sparse: bool) -> tuple[int, ...]:
+    """Return the digits that an axis of so many decades has ticks at."""
+    if sparse:
+        return (1, 3) if decades < 1.5 else (1,)
+    return (1, 2, 3, 5, 7) if decades < 1 else (1, 2, 5) if decades < 3 else (1,)

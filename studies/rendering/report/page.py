@@ -199,7 +199,8 @@ def _pairs(view: StudyView) -> list[tuple[Objective, Objective, Objective]]:
 
 
 def _pair_titles(view: StudyView) -> list[tuple[str, str]]:
-    return [(f"{y.title} and {x.title}", colour.title) for y, x, colour in _pairs(view)]
+    titles = [(f"{y.title} and {x.title}", colour.title) for y, x, colour in _pairs(view)]
+    return [(title[:1].upper() + title[1:], colour) for title, colour in titles]
 
 
 def _figures(material: Material) -> "Iterator[tuple[str, Figure]]":
