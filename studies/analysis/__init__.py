@@ -25,10 +25,8 @@ if TYPE_CHECKING:
         evaluated as evaluated,
     )
     from .details import (
-        Details as Details,
+        TrialReader as TrialReader,
         cost_details as cost_details,
-        fit_details as fit_details,
-        hardware_details as hardware_details,
         hardware_of as hardware_of,
         trial_details as trial_details,
         trial_number as trial_number,
@@ -39,6 +37,11 @@ if TYPE_CHECKING:
         Front as Front,
         front_of as front_of,
         read_front as read_front,
+    )
+    from .hardware_details import (
+        Details as Details,
+        fit_details as fit_details,
+        hardware_details as hardware_details,
     )
     from .nest_details import STREAMS as STREAMS, WHOLE_GROUP as WHOLE_GROUP
     from .other_front import read_other_front as read_other_front

@@ -6,7 +6,7 @@ last digit.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from archloom.space.mapping import Mapping, loop_nest
@@ -14,7 +14,6 @@ from archloom.space.workload import DIMS, TENSORS
 from archloom.studies.config import Location, form_choices
 from archloom.studies.storage import (
     Header,
-    HeldOutTrial,
     Trial,
     kept_workloads,
     read_baseline,
@@ -25,19 +24,16 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
+from .hardware_details import Details, hardware_details
 from .nest_details import nest_details
 
 if TYPE_CHECKING:
     from archloom.evaluators.fusion import NetworkCost
-    from archloom.evaluators.technology import Technology
     from archloom.space.design_space import HardwareSpace
     from archloom.space.fusion import FusionGroup, Residents
-    from archloom.space.hardware import Hardware, StorageLevel
+    from archloom.space.hardware import Hardware
     from archloom.space.workload import Layer, Network
     from archloom.studies.config import Workload
-
-
-Details = dict[str, Any]
 
 
 def trial_details(location: Location, trial: int | None) -> Details:
@@ -56,64 +52,93 @@ def trial_details(location: Location, trial: int | None) -> Details:
         UserError: no such study or trial, or this version of archloom prices the recorded plan
             otherwise than the one that found it.
     """
-    header = read_header(location)
-    found = _trial(location, trial)
-    hardware = hardware_of(location, header, found)
-    workloads = kept_workloads(location, header)
-    networks = [n for n in _run(workloads, found) if n.name in found.networks]
-    held_out = _held_out(location, found)
-    record = found.to_dict()
-    kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
-    return {
-        **{key: record[key] for key in kept},
-        "values": record["values"],
-        "held_out": held_out.to_dict() if held_out else None,
-        "reason": record["reason"],
-        "crash": record["crash"],
-        "hardware": hardware_details(hardware),
-        "networks": [_network_details(header, found, hardware, net) for net in networks],
-    }
+    return TrialReader(location).details(_trial(location, trial))
 
 
-def _run(workloads: "Sequence[Workload]", trial: Trial) -> "tuple[Network, ...]":
-    """Return the networks of a trial, each in the form that it ran in."""
-    choices = form_choices(workloads)
-    if choices is None:
-        return tuple(workload.network for workload in workloads)
-    return choices.networks_at(trial.point)
-
-
-def _held_out(location: Location, trial: Trial) -> HeldOutTrial | None:
-    """Return how the design does on the held-out networks; None if that was not searched."""
-    return next((one for one in read_validation(location) if one.number == trial.number), None)
-
-
-def stored_space(location: Location, header: Header) -> "HardwareSpace":
-    """Return the space of a study, from the template that it keeps."""
-    from archloom.space.design_space import HardwareSpace
-
-    space = HardwareSpace.load(template_file(location, header))
-    choices = form_choices(kept_workloads(location, header))
-    return space.with_parameters(choices.parameters) if choices else space
-
-
-def hardware_of(
-    location: Location, header: Header, trial: Trial, space: "HardwareSpace | None" = None
-) -> "Hardware":
-    """Build the hardware of a trial again, from the template that the study keeps.
+class TrialReader:
+    """Takes trials of a study apart; what they have in common is read once.
 
     Args:
-        location, header: of the study.
-        trial: of it.
-        space: of the study, where somebody has read it already.
+        location: of the study.
+
+    Raises:
+        UserError: there is no study.
+    """
+
+    def __init__(self, location: Location) -> None:
+        self._location, self.header = location, read_header(location)
+        self._workloads = kept_workloads(location, self.header)
+        self._held_out = {one.number: one for one in read_validation(location)}
+
+    @cached_property
+    def _space(self) -> "HardwareSpace":
+        return _space_of(self._location, self.header, self._workloads)
+
+    def hardware(self, trial: Trial) -> "Hardware":
+        """Build the hardware of a trial again; see :func:`hardware_of`."""
+        return _built(self._location, self.header, self._space, trial)
+
+    def networks(self, trial: Trial) -> "list[Network]":
+        """Return the networks that a trial has software for, each in the form that it ran in."""
+        choices = form_choices(self._workloads)
+        whole = tuple(workload.network for workload in self._workloads)
+        ran = whole if choices is None else choices.networks_at(trial.point)
+        return [network for network in ran if network.name in trial.networks]
+
+    def details(self, trial: Trial) -> Details:
+        """Return everything that is known of a trial; see :func:`trial_details`."""
+        hardware = self.hardware(trial)
+        held_out = self._held_out.get(trial.number)
+        record = trial.to_dict()
+        kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
+        return {
+            **{key: record[key] for key in kept},
+            "values": record["values"],
+            "held_out": held_out.to_dict() if held_out else None,
+            "reason": record["reason"],
+            "crash": record["crash"],
+            "hardware": hardware_details(hardware),
+            "networks": [
+                _network_details(self.header, trial, hardware, network)
+                for network in self.networks(trial)
+            ],
+        }
+
+    def costs(self, trial: Trial) -> "list[NetworkCost]":
+        """Evaluate a trial's recorded plans again, one for each network.
+
+        Raises:
+            UserError: this version of archloom evaluates them otherwise than the one that found
+                them.
+        """
+        hardware = self.hardware(trial)
+        return [_evaluated(self.header, trial, hardware, n)[0] for n in self.networks(trial)]
+
+
+def hardware_of(location: Location, header: Header, trial: Trial) -> "Hardware":
+    """Build the hardware of a trial again, from the template that the study keeps.
 
     Raises:
         UserError: the template no longer has a design there.
     """
+    space = _space_of(location, header, kept_workloads(location, header))
+    return _built(location, header, space, trial)
+
+
+def _space_of(
+    location: Location, header: Header, workloads: "Sequence[Workload]"
+) -> "HardwareSpace":
+    from archloom.space.design_space import HardwareSpace
+
+    space = HardwareSpace.load(template_file(location, header))
+    choices = form_choices(workloads)
+    return space.with_parameters(choices.parameters) if choices else space
+
+
+def _built(location: Location, header: Header, space: "HardwareSpace", trial: Trial) -> "Hardware":
     from archloom.space.hardware import Hardware
     from archloom.studies.config import baseline_hardware
 
-    space = space or stored_space(location, header)
     if trial.point is None:
         return baseline_hardware(header.config["baseline"], space)
     try:
@@ -124,32 +149,6 @@ def hardware_of(
     if not isinstance(built, Hardware):
         raise UserError(f"{location}: trial {trial.number} cannot be built again: {built}")
     return built
-
-
-def hardware_details(hardware: "Hardware") -> Details:
-    """Return a design for people: its parts, and the area and power of each."""
-    from archloom.evaluators import hardware_cost
-    from archloom.evaluators.technology import technology
-
-    cost = hardware_cost(hardware)
-    return {
-        "name": hardware.name,
-        "technology": hardware.technology,
-        "dram": hardware.dram,
-        "dram_pj_per_bit": technology(hardware.technology).dram(hardware.dram).pj_per_bit,
-        "dram_gbytes_per_s": hardware.dram_gbytes_per_s,
-        "frequency_mhz": hardware.frequency_mhz,
-        "word_bits": hardware.word_bits,
-        "pe_mesh": list(hardware.pe_mesh),
-        "array": list(hardware.array),
-        "datapath": hardware.datapath,
-        "macs": hardware.macs,
-        "vector_lanes": hardware.vector_lanes,
-        "effects": asdict(hardware.effects),
-        "levels": [_level_details(level) for level in hardware.levels],
-        "area_mm2": dict(cost.area_breakdown_mm2),
-        "tdp_w": dict(cost.tdp_breakdown_w),
-    }
 
 
 def _trial(location: Location, number: int | None) -> Trial:
@@ -163,20 +162,6 @@ def _trial(location: Location, number: int | None) -> Trial:
         known = f"0 to {max(trials)}" if trials else "none yet"
         raise UserError(f"{location} has no finished trial {number}; finished trials: {known}")
     return trials[number]
-
-
-def _level_details(level: "StorageLevel") -> Details:
-    return {
-        "name": level.name,
-        "storage": level.storage,
-        "keeps": list(level.keeps),
-        "mesh": list(level.mesh),
-        "capacity_bytes": {tensor: level.buffer_bytes(tensor) for tensor in level.keeps}
-        if level.private
-        else level.capacity_bytes,
-        "bandwidth_words": level.bandwidth_words,
-        "width_words": level.width_words,
-    }
 
 
 def _network_details(
@@ -194,8 +179,18 @@ def _priced_again(
     header: Header, trial: Trial, hardware: "Hardware", network: "Network"
 ) -> Details:
     """Return the breakdown of a record that has none: older versions kept plan and mappings."""
+    from archloom.search.software import breakdown_of
+
+    cost, unfused = _evaluated(header, trial, hardware, network)
+    return breakdown_of(cost, unfused, trial.networks[network.name].mappings.values())
+
+
+def _evaluated(
+    header: Header, trial: Trial, hardware: "Hardware", network: "Network"
+) -> "tuple[NetworkCost, NetworkCost]":
+    """Evaluate the recorded plan, and the one that fuses nothing."""
     from archloom.evaluators.fusion import NetworkCost
-    from archloom.search.software import breakdown_of, recorded_evaluator
+    from archloom.search.software import recorded_evaluator
     from archloom.space import Infeasible
     from archloom.space.fusion import FusionPlan, layer_by_layer
 
@@ -223,7 +218,7 @@ def _priced_again(
             f"{network.name} otherwise than the one that found them; use the version that the "
             f"study was begun with ({header.archloom}), or run the study again"
         )
-    return breakdown_of(cost, unfused, recorded.mappings.values())
+    return cost, unfused
 
 
 def cost_details(cost: "NetworkCost", unfused: "NetworkCost") -> Details:
@@ -362,18 +357,3 @@ def trial_number(text: str) -> int | None:
     if not (text.isascii() and text.isdigit()):
         raise UserError(f"trial {text!r} must be a number from 0 on, or 'baseline'")
     return int(text)
-
-
-def fit_details(table: "Technology") -> Details:
-    """Return how far interpolated SRAM prices are off where a run is left out, as shares.
-
-    By what is left out (``size``, ``width``), quantity, and ``median``, ``most`` (90%), ``worst``.
-    """
-    axes: dict[str, Any] = {
-        "size": table.sram.fit_errors("size"),
-        "width": table.sram.fit_errors("width"),
-    }
-    return {
-        axis: {name: error._asdict() for name, error in errors.items()}
-        for axis, errors in axes.items()
-    }

@@ -45,8 +45,9 @@ def exclusions(
     problem: "DesignProblem",
     front: Sequence[tuple[float, ...]],
     measured: "Sequence[Point]" = (),
+    most: int = SAMPLE,
 ) -> Exclusions:
-    """Look at all points of a space, or at a sample of :data:`SAMPLE`.
+    """Look at all points of a space, or at a sample.
 
     The bounds are those of a certificate: a loose one of every design, and where that does not
     exclude it, a tight one.
@@ -55,6 +56,7 @@ def exclusions(
         problem: the space, its networks and limits.
         front: values of the designs that are found, all minimised.
         measured: designs that studies ran to their end.
+        most: points of the sample.
     """
     rules: Counter[str] = Counter()
     rows = np.array(front).reshape(-1, len(problem.objective_set.objectives))
@@ -65,7 +67,7 @@ def exclusions(
         beyond = any(excess > 0 for excess in found.least_excess)
         return beyond or bool((rows <= np.array(found.values)).all(axis=1).any())
 
-    for point in _points(problem):
+    for point in _points(problem, most):
         seen += 1
         found = problem.assess(point)
         if isinstance(found, Infeasible):
@@ -79,10 +81,10 @@ def exclusions(
     return Exclusions(problem.space.cardinality, seen, *counts)
 
 
-def _points(problem: "DesignProblem") -> "Iterator[Point]":
-    if problem.space.cardinality <= SAMPLE:
+def _points(problem: "DesignProblem", most: int) -> "Iterator[Point]":
+    if problem.space.cardinality <= most:
         yield from problem.space.enumerate()
         return
     rng = np.random.default_rng(derived_seed(0, "exclusions"))
-    for _ in range(SAMPLE):
+    for _ in range(most):
         yield problem.space.sample(rng)

@@ -16,7 +16,7 @@ from archloom.studies.config import (
 from archloom.studies.storage import Header, Trial, kept_workloads, read_header, read_trials
 
 from ..errors import UserError
-from .details import hardware_of, stored_space
+from .details import TrialReader
 from .front import Front, front_of
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def _teller(
     share = header.config["density"]
     choices = form_choices(workloads, (share["weights"], share["inputs"]))
     plain = [w.network.with_density(share["weights"], share["inputs"]) for w in workloads]
-    space = stored_space(location, header)
+    reader = TrialReader(location)
 
     def told(trial: Trial) -> Trial:
         absent = [o for o in objectives if o.name not in (*_ALWAYS, *trial.values)]
         if not absent:
             return trial
-        hardware = hardware_of(location, header, trial, space)
+        hardware = reader.hardware(trial)
         networks = choices.networks_at(trial.point) if choices else plain
         found = [trial.networks[network.name] for network in networks]
         passes = [(one.energy_pj, one.latency_cycles) for one in found]

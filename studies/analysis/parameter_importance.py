@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ENOUGH: Final = 20
 
 
-def importances(runs: Sequence[Run], objective: int) -> dict[str, float] | None:
+def importances(runs: Sequence[Run], objective: int, trees: int = 64) -> dict[str, float] | None:
     """Return the share of an objective's variance that each parameter explains, largest first.
 
     fANOVA (Hutter, Hoos, Leyton-Brown, ICML 2014) on the logarithm of the objective, over the
@@ -24,6 +24,7 @@ def importances(runs: Sequence[Run], objective: int) -> dict[str, float] | None:
     Args:
         runs: of one space.
         objective: position among the objectives.
+        trees: of the forest that is fitted; fewer take less time, and say small shares worse.
     """
     found = [
         (step.trial.point or {}, log(values[objective]))
@@ -35,10 +36,12 @@ def importances(runs: Sequence[Run], objective: int) -> dict[str, float] | None:
     if len(found) < ENOUGH or len(set(logs)) == 1:
         return None
     names = [name for name in found[0][0] if len({str(p[name]) for p, _ in found}) > 1]
-    return _fanova([{name: point[name] for name in names} for point, _ in found], logs)
+    return _fanova([{name: point[name] for name in names} for point, _ in found], logs, trees)
 
 
-def _fanova(points: Sequence[dict[str, Any]], logs: Sequence[float]) -> dict[str, float]:
+def _fanova(
+    points: Sequence[dict[str, Any]], logs: Sequence[float], trees: int
+) -> dict[str, float]:
     import optuna
     from optuna.distributions import CategoricalDistribution, IntDistribution
     from optuna.importance import FanovaImportanceEvaluator, get_param_importances
@@ -61,7 +64,7 @@ def _fanova(points: Sequence[dict[str, Any]], logs: Sequence[float]) -> dict[str
         )
         for point, value in zip(points, logs, strict=True)
     )
-    found = get_param_importances(study, evaluator=FanovaImportanceEvaluator(seed=0))
+    found = get_param_importances(study, evaluator=FanovaImportanceEvaluator(n_trees=trees, seed=0))
     return {name: float(share) for name, share in found.items()}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archloom.search import ObjectiveSet
 from archloom.studies.config import Location, argument, stored_objective_set
@@ -18,6 +18,9 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
+
+if TYPE_CHECKING:
+    from archloom.space.design_space import Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,12 @@ class Run:
     def objective_set(self) -> ObjectiveSet:
         """Objectives and limits of the study."""
         return stored_objective_set(self.header.config)
+
+    @property
+    def ended(self) -> "list[Point]":
+        """Designs whose result more search of the same budget would not change."""
+        trials = (step.trial for step in self.steps)
+        return [t.point for t in trials if t.point and t.state in ("complete", "infeasible")]
 
 
 @dataclass(frozen=True, slots=True)

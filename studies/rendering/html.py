@@ -1,68 +1,54 @@
-"""Pieces of an HTML page: escaped text, tables, cards and plots."""
+"""Pages that work offline: the template engine, and pieces of pages that several commands write.
+
+Templates, style and scripts are files in ``pages/``. Every value that a template shows is escaped;
+what :func:`document` and :func:`card` are given as HTML is not.
+"""
 
 import re
+import zlib
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from html import escape
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from plotly.graph_objects import Figure
 
 Cell = str | int | float | None
 
-_NUMBER = re.compile(r"-?[\d,.]*(e[-+]?\d+)?")
+_PAGES: Final = Path(__file__).with_name("pages")
 
-_STYLE = """
-:root { --ink: #1f2933; --soft: #5f6c7b; --line: #dfe4ea; --accent: #c2410c; --back: #f5f7f9; }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--back); color: var(--ink);
-       font: 15px/1.5 Inter, "Segoe UI", Helvetica, Arial, sans-serif; }
-main { max-width: 1480px; margin: 0 auto; padding: 28px 24px 60px; }
-h1 { margin: 0; font-size: 28px; line-height: 1.2; }
-h2 { margin: 36px 0 12px; font-size: 20px; }
-h3 { margin: 0 0 4px; font-size: 15px; }
-p { margin: 4px 0 10px; max-width: 120ch; }
-.soft { color: var(--soft); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(200px, 1fr));
-         gap: 14px; margin: 20px 0; }
-.card { background: white; border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px;
-        min-width: 0; }
-.tile b { display: block; font-size: 22px; line-height: 1.3; font-weight: 600; }
-.pair { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px; }
-.uneven { grid-template-columns: minmax(0, 2fr) minmax(0, 1fr); }
-@media (max-width: 1000px) { .pair, .uneven { grid-template-columns: minmax(0, 1fr); } }
-.wide { margin-top: 16px; }
-.scroll { overflow-x: auto; margin-top: 10px; }
-table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
-th, td { padding: 5px 12px 5px 0; text-align: left; border-bottom: 1px solid var(--line);
-         vertical-align: top; }
-th { color: var(--soft); font-weight: 600; white-space: nowrap; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums;
-                       white-space: nowrap; }
-tr.picked td { background: #fff4ec; }
-dl { display: grid; grid-template-columns: max-content 1fr max-content 1fr; gap: 4px 18px;
-     margin: 0; }
-@media (max-width: 1000px) { dl { grid-template-columns: max-content 1fr; } }
-dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-details { margin-top: 14px; } summary { cursor: pointer; font-weight: 600; }
-footer { margin-top: 40px; color: var(--soft); font-size: 13px; }
-"""
+_NUMBER = re.compile(r"-?[\d,.]*(e[-+]?\d+)?( %)?")
 
 
-def document(title: str, body: str, script: str) -> str:
-    """Return a whole page.
+def render(template: str, **values: Any) -> str:
+    """Return a template of ``pages/`` with values."""
+    return _environment().get_template(template).render(values)
+
+
+def document(title: str, body: str) -> str:
+    """Return a whole page, with what draws its plots.
 
     Args:
         title: plain text.
         body: HTML.
-        script: JavaScript that the body's plots need.
     """
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n"
-        f"<script>{script}</script>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+    return render("document.html.j2", title=title, body=body, plotly=packed_plotly())
+
+
+def packed(data: bytes) -> str:
+    """Return bytes as a page carries them: compressed, in letters (``pages/unpack.js``)."""
+    return b64encode(zlib.compress(data, 9)).decode()
+
+
+@cache
+def packed_plotly() -> str:
+    """Return plotly's script, packed: 1.9 of its 4.8 MB."""
+    from plotly.offline import get_plotlyjs
+
+    return packed(get_plotlyjs().encode())
 
 
 def number(value: float) -> str:
@@ -74,73 +60,101 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 1e3 else f"{value:.4g}"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]], marked: int | None = None) -> str:
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    marked: int | None = None,
+    *,
+    labels: Sequence[str] = (),
+    help: dict[str, str] | None = None,  # noqa: A002
+) -> str:
     """Return a table; columns that hold only numbers, or nothing, are aligned right.
+
+    The page's script sorts it by a click on a head, and writes it as CSV.
 
     Args:
         heads: labels of the columns, plain text.
         rows: plain text or numbers; None is an empty cell.
         marked: position of the row to emphasise.
+        labels: the design of each row, which a click selects in the plots.
+        help: what columns mean, by head.
     """
     rows = list(rows)
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(heads))]
-    head = "".join(_cell("th", text, right) for text, right in zip(heads, numeric, strict=True))
-    lines = [
-        ("<tr class='picked'>" if i == marked else "<tr>")
-        + "".join(_cell("td", value, right) for value, right in zip(row, numeric, strict=True))
-        + "</tr>"
-        for i, row in enumerate(rows)
-    ]
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    said = help or {}
+    return _piece(
+        "table",
+        heads=[
+            (head, right, said.get(head, "")) for head, right in zip(heads, numeric, strict=True)
+        ],
+        rows=[
+            [(_text(value), value, right) for value, right in zip(row, numeric, strict=True)]
+            for row in rows
+        ],
+        marked=marked,
+        labels=list(labels),
     )
 
 
 def definitions(pairs: Iterable[tuple[str, str]]) -> str:
     """Return labels and values, one pair in a line."""
-    lines = "".join(f"<dt>{escape(label)}</dt><dd>{escape(value)}</dd>" for label, value in pairs)
-    return f"<dl>{lines}</dl>"
+    return _piece("definitions", pairs=list(pairs))
 
 
 def tile(label: str, value: str, note: str = "") -> str:
     """Return a small card with one figure."""
-    return (
-        f'<div class="card tile"><span class="soft">{escape(label)}</span>'
-        f'<b>{escape(value)}</b><span class="soft">{escape(note)}</span></div>'
-    )
+    return _piece("tile", label=label, value=value, note=note)
 
 
 def card(title: str, note: str, content: str) -> str:
     """Return a card; ``content`` is HTML."""
-    head = f"<h3>{escape(title)}</h3>" if title else ""
-    text = f'<p class="soft">{escape(note)}</p>' if note else ""
-    return f'<div class="card">{head}{text}{content}</div>'
+    return _piece("card", title=title, note=note, content=content)
 
 
 def fold(title: str, content: str) -> str:
-    """Return content that opens on a click."""
-    return f"<details><summary>{escape(title)}</summary>{content}</details>"
+    """Return content that opens on a click; ``content`` is HTML."""
+    return _piece("fold", title=title, content=content)
 
 
 def plot(figure: "Figure", name: str) -> str:
     """Return a plot; ``name`` is unique in the page, so that equal reports are equal files."""
-    html: str = figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=name,
-        default_height=f"{figure.layout.height}px",
-        config={"displaylogo": False, "responsive": True},
+    data = packed(figure_json(figure).encode())
+    return _piece("plot", name=name, height=figure.layout.height, data=data)
+
+
+def figure_json(figure: "Figure") -> str:
+    """Return a figure as JSON, in the same order in every process."""
+    text: str = figure.to_json(engine="json")
+    return text
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(_PAGES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return html
+    made.filters["number"] = _text
+    return made
+
+
+def _piece(macro: str, /, **values: Any) -> str:
+    """Return what a macro of ``pieces.html.j2`` makes of values."""
+    return str(getattr(_environment().get_template("pieces.html.j2").module, macro)(**values))
 
 
 def _is_number(value: Cell) -> bool:
     return not isinstance(value, str) or _NUMBER.fullmatch(value) is not None
 
 
-def _cell(kind: str, value: Cell, right: bool) -> str:
-    text = "" if value is None else value if isinstance(value, str) else number(value)
-    style = " class='number'" if right else ""
-    # a percent sign stays with its number
-    return f"<{kind}{style}>{escape(text).replace(' %', '&nbsp;%')}</{kind}>"
+def _text(value: Cell) -> str:
+    """Return a cell for people; a percent sign stays with its number."""
+    if value is None:
+        return ""
+    return (value if isinstance(value, str) else number(value)).replace(" %", "\N{NO-BREAK SPACE}%")

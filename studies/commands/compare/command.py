@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from archloom.search.hardware import DesignProblem
-    from archloom.space.design_space import Point
 
 KINDS = (".html", ".png", ".svg")
 
@@ -73,16 +72,10 @@ def findings(locations: Sequence[Location]) -> Findings:
         for space, runs in spaces.items()
     }
     excluded = {
-        space: exclusions(_problem(runs[0]), front, _run_to_the_end(runs))
+        space: exclusions(_problem(runs[0]), front, [point for run in runs for point in run.ended])
         for space, runs in spaces.items()
     }
     return Findings(comparison, decided, excluded)
-
-
-def _run_to_the_end(runs: Sequence[Run]) -> "list[Point]":
-    """Return the designs whose result more search of the same budget would not change."""
-    trials = [step.trial for run in runs for step in run.steps]
-    return [t.point for t in trials if t.point and t.state in ("complete", "infeasible")]
 
 
 def _problem(run: Run) -> "DesignProblem":

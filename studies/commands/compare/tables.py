@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from archloom.studies.analysis import MARKS, Comparison, Exclusions, results
 from archloom.studies.rendering import Cell, card, document, plot, table
 from archloom.studies.rendering.pictures import comparison as compare_plots, stacked_bars
-from archloom.studies.rendering.text import new_table
+from archloom.studies.rendering.text import excluded_rows, excluded_title, new_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -81,8 +81,6 @@ def tables(found: Findings) -> "list[Table]":
 
 def page(found: Findings) -> str:
     """Return one HTML page that needs no network."""
-    from plotly.offline import get_plotlyjs
-
     comparison = found.comparison
     heads, rows = _arm_rows(comparison)
     note = (
@@ -100,7 +98,7 @@ def page(found: Findings) -> str:
         *_importance_cards(found),
         *_exclusion_cards(found),
     ]
-    return document("Archloom: comparison", "\n".join(sections), get_plotlyjs())
+    return document("Archloom: comparison", "\n".join(sections))
 
 
 def _corner(comparison: Comparison) -> str:
@@ -184,25 +182,11 @@ def _importance_tables(found: Findings) -> "list[Table]":
     return tables
 
 
-def _exclusion_rows(one: Exclusions) -> list[tuple[str, int]]:
-    return [
-        *((f"breaks {rule}", count) for rule, count in one.rules.items()),
-        ("was run to the end", one.measured),
-        ("cannot add to the front, by its lower bounds", one.dominated),
-        ("may still add to the front", one.open),
-    ]
-
-
-def _exclusion_title(space: str, one: Exclusions) -> str:
-    of = "all" if one.seen == one.points else f"{one.seen:,} drawn of"
-    return f"{space}: what became of {of} {one.points:,} designs"
-
-
 def _exclusion_tables(found: Findings) -> "list[Table]":
     tables = []
     for space, one in found.exclusions.items():
-        shown = new_table(_exclusion_title(space, one), ["design", "%"], ["design"])
-        for text, count in _exclusion_rows(one):
+        shown = new_table(f"{space}: {excluded_title(one)}", ["design", "%"], ["design"])
+        for text, count in excluded_rows(one):
             shown.add_row(text, f"{100 * count / one.seen:.1f}")
         tables.append(shown)
     return tables
@@ -211,11 +195,11 @@ def _exclusion_tables(found: Findings) -> "list[Table]":
 def _exclusion_cards(found: Findings) -> list[str]:
     return [
         card(
-            _exclusion_title(space, one),
+            f"{space}: {excluded_title(one)}",
             "",
             table(
                 ["design", "%"],
-                [[text, round(100 * count / one.seen, 1)] for text, count in _exclusion_rows(one)],
+                [[text, round(100 * count / one.seen, 1)] for text, count in excluded_rows(one)],
             ),
         )
         for space, one in found.exclusions.items()

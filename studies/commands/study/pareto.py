@@ -4,13 +4,13 @@ import csv
 import io
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from archloom.search import ObjectiveSet
 from archloom.studies.analysis import FIELD_NAMES, Front
 from archloom.studies.config import PICKED
-from archloom.studies.rendering.text import plan_gap_text
-from archloom.studies.storage import HeldOutTrial, Trial, TrialState
+from archloom.studies.rendering.text import front_legend as legend_of, plan_gap_text
+from archloom.studies.storage import HeldOutTrial, Trial
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -155,31 +155,16 @@ def front_table(front: Front) -> "Table":
     return table
 
 
-#: what a state of a design with an EDP means for its figures
-_STATES: Final[dict[TrialState, str]] = {
-    "complete": "complete: the software search used its full budget",
-    "stopped": "stopped: halving ended the software search early; more search may lower the EDP",
-    "failed": "failed: a round crashed; the figures are from the rounds before it",
-    "lost": "lost: machines failed during a round; the figures are from the rounds before it",
-    "over_limit": "over_limit: a round exceeded a limit; the figures are from the rounds before it",
-}
-
-
 def front_legend(front: Front) -> str:
     """Say what the columns of a front's table mean that say how good the others are."""
     if not front.members:
         return ""
-    warning = [] if front.searched is None else [not_searched(front.searched)]
-    counts = Counter(trial.state for trial in front.members)
-    states = [f"{_STATES[state]} ({counts[state]})" for state in _STATES if counts[state]]
+    counts: Counter[str] = Counter(trial.state for trial in front.members)
+    counted = {state: f" ({count})" for state, count in counts.items()}
     return "\n".join(
         [
-            *warning,
-            *states,
-            "evaluations: number of fusion plans evaluated for each network",
-            "gap: how far the EDP is at most above that of the same fusion plan with optimal "
-            "mappings; for several networks the largest",
-            "proven: mappings that are proven optimal, of all mappings of the plans",
+            *([] if front.searched is None else [not_searched(front.searched)]),
+            *(f"{term}: {text}{counted.get(term, '')}" for term, text in legend_of(counts)),
             f"*: design selected by the study's rule ({PICKED[front.rule.name]})",
         ]
     )

@@ -10,7 +10,11 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from . import comparison as comparison, plots as plots
-    from .buffer_timeline import save_memory as save_memory
+    from .buffer_timeline import (
+        BufferContents as BufferContents,
+        buffer_contents as buffer_contents,
+        save_memory as save_memory,
+    )
     from .files import check_picture as check_picture, save_figure as save_figure
     from .mapping import (
         PANELS as PANELS,
@@ -19,10 +23,17 @@ if TYPE_CHECKING:
     )
     from .network import (
         ENDINGS as ENDINGS,
-        fused_groups as fused_groups,
-        picture_card as picture_card,
-        pinned_reads as pinned_reads,
+        GROUP_COLOURS as GROUP_COLOURS,
+        KINDS as KINDS,
+        PlacedNetwork as PlacedNetwork,
+        enclosed_lines as enclosed_lines,
+        pinned_lines as pinned_lines,
+        placed_network as placed_network,
         save_picture as save_picture,
+    )
+    from .network_graph import (
+        fused_groups as fused_groups,
+        pinned_reads as pinned_reads,
     )
     from .plots import stacked_bars as stacked_bars
     from .style import FADED as FADED, INK as INK, SERIES as SERIES, apply_style as apply_style

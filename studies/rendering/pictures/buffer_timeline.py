@@ -62,6 +62,48 @@ class _Box:
     top: float
 
 
+@dataclass(frozen=True, slots=True)
+class BufferContents:
+    """What the shared buffer holds over one pass of a plan.
+
+    Attributes:
+        level: name of the buffer.
+        capacity_kib: of it.
+        cycles: of the pass.
+        boxes: (name, kind, colour, first cycle, last cycle, lowest KiB, highest KiB).
+    """
+
+    level: str
+    capacity_kib: float
+    cycles: int
+    boxes: tuple[tuple[str, str, str, float, float, float, float], ...]
+
+
+def buffer_contents(cost: NetworkCost, most: int) -> BufferContents:
+    """Return what is drawn of a plan.
+
+    Args:
+        cost: of the plan, on hardware with a buffer that layers share.
+        most: segments of time, about.
+
+    Raises:
+        ValueError: several cores have a buffer each.
+    """
+    size = cost.hardware.word_bits / 8 / _KIB
+    boxes = boxes_of(buffer_timeline(cost, most), size, _order(cost))
+    colours = _colours(boxes)
+    return BufferContents(
+        cost.hardware.levels[-2].name,
+        buffer_words(cost.hardware) * size,
+        cost.latency_cycles,
+        tuple(
+            (name, _KINDS[kind][1], colours[name, kind], b.left, b.right, b.bottom, b.top)
+            for b in boxes
+            for name, kind in [(b.held.name, b.held.kind)]
+        ),
+    )
+
+
 def save_memory(cost: NetworkCost, path: Path, option: str = "--memory") -> None:
     """Draw what the buffer holds over one pass, as ``.png`` or ``.svg``.
 

@@ -1,6 +1,6 @@
 """The picture of a network: its layers by kind, what they read, and which of them run fused."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot, sqrt
@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from archloom.space.workload import Network, ranks
-from archloom.studies.analysis import Details
-from archloom.studies.rendering.text import KIB, nests_of, tiling_text
 from archloom.studies.storage import write_whole
 
 from ...errors import UserError, choosing
 from .layered_layout import Layout, Point, Spacing, layered
 from .loop_tree import with_trees
-from .network_graph import DOT_KIND, INPUT_KIND, Graph, Node, graph_of
+from .network_graph import DOT_KIND, INPUT_KIND, Fused, Graph, Node, graph_of
 from .scene import Areas, Lines, Scene, Texts, box, figure, save
 from .style import INK
 
@@ -72,23 +70,6 @@ _ASPECT: Final = 1.6
 """Width to height that folding aims at."""
 _ROWS: Final = (10, 26)
 """Fewest and most ranks of a column: what a screen holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fused:
-    """A group of a fusion plan.
-
-    Attributes:
-        label: stands at its first layer.
-        layers: names.
-        about: tells more, at each of its layers.
-        tree: of its loops, to be drawn below: title and nest.
-    """
-
-    label: str
-    layers: tuple[str, ...]
-    about: str = ""
-    tree: tuple[str, Details] | None = None
 
 
 def network_figure(
@@ -164,13 +145,48 @@ def picture_card(
 def _page(network: Network, groups: Sequence[Fused], pinned: Sequence[tuple[str, str]]) -> str:
     from html import escape
 
-    from plotly.offline import get_plotlyjs
-
     from ..html import document
 
     picture = picture_card(network, groups or None, "graph", pinned=pinned)
     body = f'<h1>{escape(network.name)}</h1><div class="wide">{picture}</div>'
-    return document(f"{network.name} - Archloom", body, get_plotlyjs())
+    return document(f"{network.name} - Archloom", body)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNetwork:
+    """A network's graph with places in a picture.
+
+    Attributes:
+        graph: nodes and edges.
+        layout: places of the nodes, lines of the edges.
+        sizes: width and height of each node.
+        detailed: whether nodes say shapes.
+    """
+
+    graph: Graph
+    layout: Layout
+    sizes: tuple[tuple[float, float], ...]
+    detailed: bool
+
+    @property
+    def named(self) -> dict[str, int]:
+        """Nodes of layers and inputs by name."""
+        return {node.name: i for i, node in enumerate(self.graph.nodes) if node.name}
+
+    @property
+    def far(self) -> list[tuple[tuple[Point, Point], tuple[str, ...]]]:
+        """Ends of lines that are not drawn, and what tips say of them."""
+        return _ends(self.graph, self.layout, self.sizes)
+
+
+def placed_network(network: Network, notes: Mapping[str, str]) -> PlacedNetwork:
+    """Lay a network's graph out; ``notes`` are lines that tips add to some layers."""
+    graph = graph_of(network, ranks(network), notes)
+    detailed = len(network.layers) <= _DETAILED
+    sizes = tuple(_size(node, detailed) for node in graph.nodes)
+    spacing = _spacing(graph, sizes, detailed)
+    layout = layered([node.rank for node in graph.nodes], graph.edges, sizes, spacing)
+    return PlacedNetwork(graph, layout, sizes, detailed)
 
 
 def network_scene(
@@ -179,24 +195,23 @@ def network_scene(
     """Return the picture: groups at the back, then lines, then nodes with their names."""
     groups = [group for group in groups if len(group.layers) > 1]
     notes = {name: group.about for group in groups for name in group.layers if group.about}
-    graph = graph_of(network, ranks(network), notes)
-    detailed = len(network.layers) <= _DETAILED
-    sizes = [_size(node, detailed) for node in graph.nodes]
-    layout = layered(
-        [node.rank for node in graph.nodes], graph.edges, sizes, _spacing(graph, sizes, detailed)
-    )
-    named = {node.name: i for i, node in enumerate(graph.nodes) if node.name}
+    drawn = placed_network(network, notes)
+    graph, layout, sizes, detailed = drawn.graph, drawn.layout, drawn.sizes, drawn.detailed
+    named = drawn.named
     parts: list[Areas | Lines | Texts] = []
     for number, group in enumerate(groups):
         members = {named[name] for name in group.layers}
         parts += _enclosure(layout, sizes, members, *GROUP_COLOURS[number % len(GROUP_COLOURS)][:2])
     parts.append(Lines(layout.lines, _EDGE, 1.3))
-    parts += _pinned(graph, layout, [(named[maker], named[reader]) for maker, reader in pinned])
+    kept = [layout.lines[line] for line in pinned_lines(drawn, pinned)]
+    if kept:
+        bands = [_band(a, b, _THICK) for line in kept for a, b in pairwise(line)]
+        parts.append(Areas(bands, _KEPT, "stays in the buffer between groups"))
     for number, group in enumerate(groups):
         first = min(named[name] for name in group.layers)
         parts += _label(group.label, layout.places[first], sizes[first], number)
     parts += _nodes(graph, layout, sizes, detailed)
-    ends = _ends(graph, layout, sizes)
+    ends = drawn.far
     if ends:
         parts.append(Lines([line for line, _ in ends], _FAR, 1.3))
         marks = [box(line[1], _DOT - 3, _DOT - 3) for line, _ in ends]
@@ -242,26 +257,27 @@ def _enclosure(
     border: str,
 ) -> list[Areas]:
     """Return what encloses a group: wide boxes around its layers, wide lines where they read."""
-    inside = [
-        line
-        for (source, reader), route in layout.routes.items()
-        if source in members and reader in members
-        for line in route
-    ]
+    inside = enclosed_lines(layout, members)
     areas = []
     for colour, more in ((border, 1.5), (fill, 0.0)):
         shapes = [
             box(layout.places[i], sizes[i][0] + 2 * (_PAD + more), sizes[i][1] + 2 * (_PAD + more))
             for i in sorted(members)
         ]
-        for line in dict.fromkeys(inside):
+        for line in inside:
             shapes += [_band(a, b, _PAD + more) for a, b in pairwise(layout.lines[line])]
         areas.append(Areas(shapes, colour))
     return areas
 
 
-def _pinned(graph: Graph, layout: Layout, pairs: Sequence[tuple[int, int]]) -> list[Areas]:
-    """Return thick lines for maps that stay in the buffer between groups."""
+def pinned_lines(drawn: PlacedNetwork, pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the lines on which maps that stay in the buffer go from their makers to readers.
+
+    Args:
+        drawn: the picture.
+        pairs: maker and reader of each such map.
+    """
+    graph, routes = drawn.graph, drawn.layout.routes
     readers: dict[int, list[int]] = {}
     for source, reader in graph.edges:
         readers.setdefault(source, []).append(reader)
@@ -274,10 +290,21 @@ def _pinned(graph: Graph, layout: Layout, pairs: Sequence[tuple[int, int]]) -> l
                 found += [(source, dot), *beyond]
         return found
 
-    edges = dict.fromkeys(edge for pair in pairs for edge in ways(*pair))
-    lines = dict.fromkeys(line for edge in edges for line in layout.routes.get(edge, ()))
-    bands = [_band(a, b, _THICK) for line in lines for a, b in pairwise(layout.lines[line])]
-    return [Areas(bands, _KEPT, "stays in the buffer between groups")] if bands else []
+    named = drawn.named
+    edges = dict.fromkeys(edge for a, b in pairs for edge in ways(named[a], named[b]))
+    return list(dict.fromkeys(line for edge in edges for line in routes.get(edge, ())))
+
+
+def enclosed_lines(layout: Layout, members: set[int]) -> list[int]:
+    """Return the lines between members of a group."""
+    return list(
+        dict.fromkeys(
+            line
+            for (source, reader), route in layout.routes.items()
+            if source in members and reader in members
+            for line in route
+        )
+    )
 
 
 def _band(start: Point, end: Point, half: float) -> tuple[Point, ...]:
@@ -354,46 +381,3 @@ def _tips(
         for node, (x, y), (width, _) in zip(graph.nodes, layout.places, sizes, strict=True)
         for side in ((0,) if node.kind == DOT_KIND else (-1, 0, 1))
     ]
-
-
-def fused_groups(groups: Sequence[Details]) -> list[Fused]:
-    """Return the groups of a plan that fuse layers, with what tables say of them."""
-    trees = {id(group): (title, group["nest"]) for title, group in nests_of(groups)}
-    return [
-        Fused(
-            _group_label(number, group),
-            tuple(group["layers"]),
-            _group_tooltip(number, group),
-            trees.get(id(group)),
-        )
-        for number, group in enumerate(groups)
-        if len(group["layers"]) > 1
-    ]
-
-
-def pinned_reads(network: Network, groups: Sequence[Details]) -> list[tuple[str, str]]:
-    """Return maker and reader of all that a plan's groups find in the buffer of earlier ones."""
-    home = {name: number for number, group in enumerate(groups) for name in group["layers"]}
-    layers = network.layers
-    found = []
-    for number, group in enumerate(groups):
-        for pin in group["pins"]:
-            readers = (layers[c].name for c in network.consumers[network.index(pin["layer"])])
-            last = home[pin["reader"]]
-            found += [(pin["layer"], reader) for reader in readers if number < home[reader] <= last]
-    return found
-
-
-def _group_label(number: int, group: Details) -> str:
-    parts = "iterations" if "nest" in group else "tiles"
-    tiles = f": {group['tiles']} {parts}" if group["tiles"] > 1 else ""
-    return f"group {number}{tiles}"
-
-
-def _group_tooltip(number: int, group: Details) -> str:
-    resident = f", weights of {len(group['resident'])} stay" if group["resident"] else ""
-    return (
-        f"group {number}: {len(group['layers'])} layers, {tiling_text(group)}{resident}; "
-        f"DRAM {group['dram_bytes'] / KIB:,.1f} KiB, "
-        f"{group['dram_bytes_unfused'] / KIB:,.1f} layer by layer"
-    )

@@ -10,12 +10,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from archloom.space.workload import ACTIVATIONS, Layer, Network
+from archloom.studies.analysis import Details
 from archloom.studies.rendering.text import (
+    KIB,
     change_text,
     inputs_of,
+    nests_of,
     operator_text,
     reads_text,
     shape_text,
+    tiling_text,
     window_text,
 )
 
@@ -77,6 +81,23 @@ class _Drawn:
 
     def connect(self, source: int, reader: int) -> None:
         self.edges[source, reader] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A group of a fusion plan.
+
+    Attributes:
+        label: stands at its first layer.
+        layers: names.
+        about: tells more, at each of its layers.
+        tree: of its loops, to be drawn below: title and nest.
+    """
+
+    label: str
+    layers: tuple[str, ...]
+    about: str = ""
+    tree: tuple[str, Details] | None = None
 
 
 def graph_of(network: Network, ranks: Sequence[int], notes: Mapping[str, str]) -> Graph:
@@ -180,3 +201,46 @@ def _about(network: Network, position: int, leaves: bool, note: str | None) -> t
     if note:
         lines.append(note)
     return tuple(lines)
+
+
+def fused_groups(groups: Sequence[Details]) -> list[Fused]:
+    """Return the groups of a plan that fuse layers, with what tables say of them."""
+    trees = {id(group): (title, group["nest"]) for title, group in nests_of(groups)}
+    return [
+        Fused(
+            _group_label(number, group),
+            tuple(group["layers"]),
+            _group_tooltip(number, group),
+            trees.get(id(group)),
+        )
+        for number, group in enumerate(groups)
+        if len(group["layers"]) > 1
+    ]
+
+
+def pinned_reads(network: Network, groups: Sequence[Details]) -> list[tuple[str, str]]:
+    """Return maker and reader of all that a plan's groups find in the buffer of earlier ones."""
+    home = {name: number for number, group in enumerate(groups) for name in group["layers"]}
+    layers = network.layers
+    found = []
+    for number, group in enumerate(groups):
+        for pin in group["pins"]:
+            readers = (layers[c].name for c in network.consumers[network.index(pin["layer"])])
+            last = home[pin["reader"]]
+            found += [(pin["layer"], reader) for reader in readers if number < home[reader] <= last]
+    return found
+
+
+def _group_label(number: int, group: Details) -> str:
+    parts = "iterations" if "nest" in group else "tiles"
+    tiles = f": {group['tiles']} {parts}" if group["tiles"] > 1 else ""
+    return f"group {number}{tiles}"
+
+
+def _group_tooltip(number: int, group: Details) -> str:
+    resident = f", weights of {len(group['resident'])} stay" if group["resident"] else ""
+    return (
+        f"group {number}: {len(group['layers'])} layers, {tiling_text(group)}{resident}; "
+        f"DRAM {group['dram_bytes'] / KIB:,.1f} KiB, "
+        f"{group['dram_bytes_unfused'] / KIB:,.1f} layer by layer"
+    )

@@ -72,6 +72,7 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
             marker=marker,
             hovertext=[hover_text(design, view.objective_set.measured) for design in designs],
             hoverinfo="text",
+            customdata=[design.label for design in designs],
         )
 
     points(rest, rest_label(view), {"color": FADED, "size": 7, "opacity": 0.8})
@@ -80,7 +81,11 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
         "colorscale": SCALE,
         "size": 13,
         "line": {"color": INK, "width": 1},
-        "colorbar": {"title": {"text": escape(colour.label), "side": "top"}, "thickness": 14},
+        "colorbar": {
+            "title": {"text": escape(colour.label), "side": "top"},
+            "thickness": 14,
+            "exponentformat": "e",
+        },
     }
     points(front, "Pareto front", emphasis)
     if view.picked is not None:
@@ -92,6 +97,51 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
     apply_style(figure, escape(x.label), escape(y.label))
     figure.update_xaxes(**log_axis([design.figure(x) for design in _everything(view)]))
     figure.update_yaxes(**log_axis([design.figure(y) for design in _everything(view)]))
+    return figure
+
+
+def objectives_3d(view: StudyView) -> "Figure":
+    """Return three objectives as a cloud of points, the front emphasised."""
+    import plotly.graph_objects as go
+
+    x, y, z = view.axes
+    figure = go.Figure()
+
+    def points(designs: Sequence[Design], name: str, marker: dict[str, Any]) -> None:
+        figure.add_scatter3d(
+            x=[design.figure(x) for design in designs],
+            y=[design.figure(y) for design in designs],
+            z=[design.figure(z) for design in designs],
+            mode="markers",
+            name=escape(name),
+            marker=marker,
+            hovertext=[hover_text(design, view.objective_set.measured) for design in designs],
+            hoverinfo="text",
+            customdata=[design.label for design in designs],
+        )
+
+    rest = [design for design in view.designs if not design.on_front]
+    points(rest, rest_label(view), {"color": FADED, "size": 3})
+    points(view.front, "front", {"color": SERIES[0], "size": 5, "line": {"color": INK, "width": 1}})
+    if view.picked is not None:
+        points([view.designs[view.picked]], "picked", {"color": ACCENT, "size": 7})
+    if view.baseline is not None:
+        mark = {"symbol": "diamond", "color": BASELINE, "size": 5}
+        points([view.baseline], f"baseline {view.baseline.label}", mark)
+    apply_style(figure, "", "")
+    axes = {
+        f"{name}axis": {
+            "title": {"text": escape(objective.label)},
+            **log_axis([design.figure(objective) for design in _everything(view)], sparse=True),
+        }
+        for name, objective in zip("xyz", (x, y, z), strict=True)
+    }
+    figure.update_layout(
+        height=520,
+        margin={"l": 0, "r": 0, "t": 10, "b": 10},
+        scene={**axes, "aspectmode": "cube", "camera": {"eye": {"x": 1.55, "y": 1.55, "z": 0.9}}},
+        legend={"y": 0.0, "yanchor": "bottom"},
+    )
     return figure
 
 
@@ -143,6 +193,7 @@ def curves(view: StudyView) -> "Figure":
             marker={"size": 4},
             name="Pareto front" if group == "front" else group,
             legendgroup=group,
+            meta={"design": design.label},
             showlegend=group not in named,
             hovertemplate=f"trial {escape(design.label)}: EDP %{{y:.3g}} J s after %{{x}} plans"
             "<extra></extra>",
@@ -153,14 +204,18 @@ def curves(view: StudyView) -> "Figure":
     return figure
 
 
-def parallel_coordinates(view: StudyView) -> "Figure":
-    """Return the parameters of the front's members as parallel coordinates.
+def parallel_coordinates(view: StudyView, designs: Sequence[Design] = ()) -> "Figure":
+    """Return the parameters of designs as parallel coordinates.
 
     The first of the view's axes is the colour, the others are coordinates as well.
+
+    Args:
+        view: of the study.
+        designs: members of the front if none are given.
     """
     import plotly.graph_objects as go
 
-    front = view.front
+    front = designs or view.front
     names = list(front[0].parameters) if front else []
     varied = [name for name in names if len({str(d.parameters[name]) for d in front}) > 1]
     axes = [_axis(name, [design.parameters[name] for design in front]) for name in varied]
@@ -181,15 +236,16 @@ def parallel_coordinates(view: StudyView) -> "Figure":
         go.Parcoords(
             dimensions=axes,
             line=lines,
-            labelangle=-25,
+            customdata=[design.label for design in front],
+            labelangle=-40,
             labelside="bottom",
             rangefont={"color": "white"},
         )
     )
     figure.update_layout(
         font={"family": FONT, "size": 12, "color": INK},
-        height=400,
-        margin={"l": 60, "r": 40, "t": 30, "b": 80},
+        height=430,
+        margin={"l": 70, "r": 40, "t": 30, "b": 120},
         paper_bgcolor="white",
     )
     return figure
@@ -262,14 +318,19 @@ def _ticks(values: Sequence[float]) -> dict[str, Any]:
     return {"tickvals": ticks, "ticktext": [f"{tick:.3g}" for tick in ticks]}
 
 
-def log_axis(values: Sequence[float]) -> dict[str, Any]:
-    """Return the settings of a logarithmic axis: the fewer decades, the more ticks in each."""
+def log_axis(values: Sequence[float], sparse: bool = False) -> dict[str, Any]:
+    """Return the settings of a logarithmic axis: the fewer decades, the more ticks in each.
+
+    Args:
+        values: that it shows.
+        sparse: fewer ticks, for axes that are short on the screen.
+    """
     finite = [value for value in values if 0 < value < float("inf")]
     if not finite:
         return {"type": "log"}
     low, high = log10(min(finite)), log10(max(finite))
     room = max(0.06 * (high - low), 0.05)
-    steps = (1, 2, 3, 5, 7) if high - low < 1 else (1, 2, 5) if high - low < 3 else (1,)
+    steps = _steps(high - low, sparse)
     ticks = [(m, e) for e in range(floor(low) - 1, floor(high) + 2) for m in steps]
     return {
         "type": "log",
@@ -277,3 +338,10 @@ def log_axis(values: Sequence[float]) -> dict[str, Any]:
         "tickvals": [m * 10.0**e for m, e in ticks],
         "ticktext": [f"{m}e{e}" if not -3 <= e <= 4 else f"{m * 10.0**e:g}" for m, e in ticks],
     }
+
+
+def _steps(decades: float, sparse: bool) -> tuple[int, ...]:
+    """Return the digits that an axis of so many decades has ticks at."""
+    if sparse:
+        return (1, 3) if decades < 1.5 else (1,)
+    return (1, 2, 3, 5, 7) if decades < 1 else (1, 2, 5) if decades < 3 else (1,)

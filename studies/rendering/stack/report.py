@@ -30,8 +30,6 @@ def write_stack_report(results: Mapping[str, Any], path: Path) -> None:
 
 def render(results: Mapping[str, Any]) -> str:
     """Return the page of a study."""
-    from plotly.offline import get_plotlyjs
-
     record = read_record(results)
     sections = [
         f"<h1>{escape(record.name)}</h1>",
@@ -43,7 +41,7 @@ def render(results: Mapping[str, Any]) -> str:
         *_front(record),
         *verdict_sections(results),
     ]
-    return document(f"{record.name} - Archloom", "\n".join(sections), get_plotlyjs())
+    return document(f"{record.name} - Archloom", "\n".join(sections))
 
 
 def _overview(record: StackRecord, results: Mapping[str, Any]) -> list[str]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         resident_layers as resident_layers,
         tiling_text as tiling_text,
     )
+    from .excluded import excluded_rows as excluded_rows, excluded_title as excluded_title
     from .fitting_table import FittingTable as FittingTable
     from .gaps import (
         fused_text as fused_text,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         shape_text as shape_text,
         window_text as window_text,
     )
+    from .legend import COLUMNS as COLUMNS, front_legend as front_legend
     from .nest import (
         loop_lines as loop_lines,
         loops_text as loops_text,

@@ -18,14 +18,12 @@ _HEIGHTS: Final = {2: [0.4, 0.6], 3: [0.3, 0.4, 0.3]}
 
 def woven_page(run: WovenRun) -> str:
     """Return the picture as a whole page that works offline."""
-    from plotly.offline import get_plotlyjs
-
     note = "Drag to zoom, double-click to see all again, hover for layers. "
     note += "Hatched: feature maps that cross the pins. "
     if limited := shown_text(run):
         note += f"Only {limited} are drawn."
     body = f"<h1>{escape(run.title)}</h1>{card('', note, plot(woven_figure(run), 'timeline'))}"
-    return document(f"{run.title} - Archloom", body, get_plotlyjs())
+    return document(f"{run.title} - Archloom", body)
 
 
 def woven_figure(run: WovenRun) -> "Figure":

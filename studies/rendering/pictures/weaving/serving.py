@@ -133,8 +133,6 @@ def _tails(axes: "Axes", curves: Curves) -> None:
 
 
 def _page(found: Served, curves: Curves) -> str:
-    from plotly.offline import get_plotlyjs
-
     title = _title(found)
     note = "Shed requests never end: where there are some, a line stops below 1."
     body = [f"<h1>{escape(title)}</h1>", card("Latency", note, plot(latency_plot(found), "cdf"))]
@@ -143,7 +141,7 @@ def _page(found: Served, curves: Curves) -> str:
         both = plot(goodput_plot(curves), "goodput"), plot(tail_plot(curves), "tails")
         cards = card("Requests in time", note, both[0]) + card("Tail", note, both[1])
         body.append(f'<div class="pair wide">{cards}</div>')
-    return document(f"{title} - Archloom", "\n".join(body), get_plotlyjs())
+    return document(f"{title} - Archloom", "\n".join(body))
 
 
 def latency_plot(found: Served) -> "Figure":
