@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.search import ObjectiveSet
 from archloom.studies.analysis import FIELD_NAMES, Front
