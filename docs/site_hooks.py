@@ -8,7 +8,6 @@ of a package, so it gets one that holds nothing but the modules of the API.
 import posixpath
 import re
 from pathlib import Path
-from shutil import copyfile
 from tempfile import TemporaryDirectory
 
 from draw_commands import PAGE, commands
@@ -23,6 +22,7 @@ LINK = re.compile(r"\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 DRAWN = {".md", ".png", ".svg"}
 """What of ``docs/`` MkDocs itself takes."""
 
+ROLE = re.compile(r":\w+:`~?([^`]+)`")
 API = ("space/errors.py", "studies/errors.py", "studies/api/*.py")
 """Where the names of the API are defined."""
 
@@ -36,7 +36,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     for file in (file for pattern in API for file in ROOT.glob(pattern)):
         copy = package / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copyfile(file, copy)
+        # names in roles of Sphinx become code
+        copy.write_text(ROLE.sub(r"`\1`", file.read_text("utf-8")), "utf-8")
         (copy.parent / "__init__.py").touch()
     (package / "__init__.py").touch()
     config.plugins["mkdocstrings"].config.handlers["python"]["paths"] = [_folder.name]

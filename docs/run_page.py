@@ -1,7 +1,8 @@
-"""Runs the tutorial as a reader would: every file is written and every command run, in order.
+"""Runs a page as a reader would: its files are written and its commands run, in order.
 
-``python -m docs.run_tutorial FOLDER`` does it in an empty folder and prints what each command
-prints, for the page to be written anew; ``tests/test_tutorial.py`` compares with what the page shows.
+``python -m docs.run_page docs/tutorial.md FOLDER`` does it in an empty folder and prints what each
+command prints, for the page to be written anew; ``tests/test_tutorial.py`` compares with what the
+page shows.
 """
 
 import os
@@ -12,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = Path(__file__).parent / "tutorial.md"
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = "..."
 
@@ -43,11 +43,15 @@ class Command:
         return [piece for piece in found if piece]
 
 
-def steps(text: str) -> Iterator[File | Command]:
-    """Yield what a page tells its reader to do: blocks with a title are files, ``console`` is typed.
+def steps(text: str, *, every_block: bool = True) -> Iterator[File | Command]:
+    """Yield what a page tells its reader to do: files (blocks with a title) and ``console``.
+
+    Args:
+        text: of the page.
+        every_block: whether blocks of other kinds are refused, which nobody would ever try.
 
     Raises:
-        ValueError: there is a block of another kind, which nobody would ever try.
+        ValueError: there is one.
     """
     for language, title, body in FENCE.findall(text):
         if title:
@@ -56,7 +60,7 @@ def steps(text: str) -> Iterator[File | Command]:
             for typed in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
                 line, *shown = typed.rstrip("\n").split("\n")
                 yield Command(line, tuple(each.rstrip() for each in shown))
-        else:
+        elif every_block:
             raise ValueError(f"a block of {language} without a title is never run: {body[:60]!r}")
 
 
@@ -64,7 +68,7 @@ def run(command: Command, folder: Path) -> list[str]:
     """Run a command with the programs of this environment; return the lines that it prints.
 
     Raises:
-        subprocess.CalledProcessError: it failed; its ``stderr`` says why.
+        RuntimeError: it failed.
     """
     programs = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     done = subprocess.run(
@@ -73,8 +77,10 @@ def run(command: Command, folder: Path) -> list[str]:
         env=os.environ | {"PATH": programs, "COLUMNS": "120"},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        raise RuntimeError(f"{command.line}: exit code {done.returncode}\n{done.stderr}")
     return [line.rstrip() for line in done.stdout.splitlines()]
 
 
@@ -99,8 +105,9 @@ def missing(excerpts: list[list[str]], printed: list[str]) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    for step in steps(PAGE.read_text("utf-8")):
+    page, place = map(Path, sys.argv[1:])
+    for step in steps(page.read_text("utf-8"), every_block=False):
         if isinstance(step, File):
-            write(step, Path(sys.argv[1]))
+            write(step, place)
         else:
-            print(f"$ {step.line}", *run(step, Path(sys.argv[1])), sep="\n", flush=True)
+            print(f"$ {step.line}", *run(step, place), sep="\n", flush=True)
