@@ -28,7 +28,7 @@ KINDS: Final[dict[str, str]] = {
     "convolution": "#3b6ea5",
     "depthwise convolution": "#0e7490",
     "matrix product": "#6d4a9e",
-    "product of two maps": "#a23b72",
+    "product of two feature maps": "#a23b72",
     "pooling": "#8a5a2b",
     "elementwise": "#64707d",
     "norm": "#b45309",
@@ -153,10 +153,10 @@ def picture_card(
 
     note = f"{network!r}"[1:-1].partition(": ")[2]
     if groups is not None:
-        note += ". Colours enclose layers that run fused" if groups else ". Nothing runs fused"
+        note += ". Coloured areas are fused groups" if groups else ". No layers are fused"
     return card(
         title,
-        f"{note}. Hover over a node for details, drag to move.",
+        f"{note}. Hover over a node for details; drag to move the view.",
         f'<div class="scroll">{plot(network_figure(network, groups or (), pinned), name)}</div>',
     )
 
@@ -200,7 +200,7 @@ def network_scene(
     if ends:
         parts.append(Lines([line for line, _ in ends], _FAR, 1.3))
         marks = [box(line[1], _DOT - 3, _DOT - 3) for line, _ in ends]
-        parts.append(Areas(marks, _FAR, "read far away"))
+        parts.append(Areas(marks, _FAR, "read by a distant layer"))
     tips = [*_tips(graph, layout, sizes), *((line[1], text) for line, text in ends)]
     scene = Scene(layout.width, layout.height, tuple(parts), tuple(tips))
     return with_trees(scene, [group.tree for group in groups if group.tree])
@@ -277,7 +277,7 @@ def _pinned(graph: Graph, layout: Layout, pairs: Sequence[tuple[int, int]]) -> l
     edges = dict.fromkeys(edge for pair in pairs for edge in ways(*pair))
     lines = dict.fromkeys(line for edge in edges for line in layout.routes.get(edge, ()))
     bands = [_band(a, b, _THICK) for line in lines for a, b in pairwise(layout.lines[line])]
-    return [Areas(bands, _KEPT, "stays in the buffer between groups")] if bands else []
+    return [Areas(bands, _KEPT, "pinned in the buffer between groups")] if bands else []
 
 
 def _band(start: Point, end: Point, half: float) -> tuple[Point, ...]:
@@ -307,7 +307,7 @@ def _ends(
     for (i, side), names in others.items():
         (x, y), (width, height) = layout.places[i], sizes[i]
         x, y = x + side * width / 4, y + side * height / 2
-        what = "read far away by" if side > 0 else "reads from far away"
+        what = "read by distant layers:" if side > 0 else "reads from distant layers:"
         more = (f"and {len(names) - _LISTED} more",) if len(names) > _LISTED else ()
         ends.append((((x, y), (x, y + side * _STUB)), (what, *names[:_LISTED], *more)))
     return ends
@@ -391,9 +391,9 @@ def _group_label(number: int, group: Details) -> str:
 
 
 def _group_tooltip(number: int, group: Details) -> str:
-    resident = f", weights of {len(group['resident'])} stay" if group["resident"] else ""
+    resident = f", {len(group['resident'])} with resident weights" if group["resident"] else ""
     return (
         f"group {number}: {len(group['layers'])} layers, {tiling_text(group)}{resident}; "
         f"DRAM {group['dram_bytes'] / KIB:,.1f} KiB, "
-        f"{group['dram_bytes_unfused'] / KIB:,.1f} layer by layer"
+        f"{group['dram_bytes_unfused'] / KIB:,.1f} KiB unfused"
     )

@@ -1,9 +1,9 @@
 """``archloom report``: the view of a study, its plots, and a page that stands alone."""
 
 import json
-from math import log10, prod
 from dataclasses import replace
 from html.parser import HTMLParser
+from math import log10, prod
 from pathlib import Path
 from shutil import copytree
 from typing import Any
