@@ -49,7 +49,7 @@ def draw_fronts(found: Sequence[tuple[str, FrontFound]], path: Path, subtitle: s
     )
     for axes, (title, front) in zip(panels, found, strict=True):
         _front(axes, front)
-        state = "proven complete" if front.proven else "incomplete (time limit reached)"
+        state = "proven complete" if front.proven else "incomplete (search limit reached)"
         points = f"{len(front.points)} point{'' if len(front.points) == 1 else 's'}"
         _finish(axes, f"{title}\n{points}, {state}, {_seconds(front.cpu_s)}")
         axes.set(xlabel="latency (cycles)", ylabel="energy (pJ)")
