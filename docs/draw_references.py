@@ -23,17 +23,19 @@ INTRODUCTIONS = {
     "template": """\
 # Every key of a hardware template
 
-A template is a YAML file: parameters, and a design in which any number may be an expression over
-them: a text that begins with `=`, with numbers, texts, names, `+ - * / // % **`, comparisons,
-`and or not`, `a if b else c`, and `min max ceil floor log2`. In `when`, `needed` and `available`
-the `=` may be left out. [study_files.md](study_files.md#hardware-template) explains templates,
-`archloom init` writes one to begin with, `archloom schema template` prints this as a JSON schema.
+A hardware template is a YAML file with parameters and a hardware design. Any number of the design
+may be an expression over the parameters: a text that begins with `=`, with numbers, texts, names,
+`+ - * / // % **`, comparisons, `and or not`, `a if b else c`, and `min max ceil floor log2`. In
+`when`, `needed` and `available` the `=` may be left out.
+
+[study_files.md](study_files.md#hardware-template) explains templates. `archloom init` writes one to
+start from. `archloom schema template` prints this page as a JSON schema.
 """,
     "study": """\
 # Every key of a study file
 
-[study_files.md](study_files.md) explains what they are for, `archloom init` writes a file to begin
-with, `archloom schema study` prints this as a JSON schema. A section is a mapping below its key.
+[study_files.md](study_files.md) explains study files. `archloom init` writes one to start from.
+`archloom schema study` prints this page as a JSON schema. A section is a mapping below its key.
 """,
 }
 
@@ -96,9 +98,9 @@ def holds(form: Form) -> str:
         return f"mapping of names to {holds(of)}" if isinstance(of, Mapping) else "mapping"
     if kinds == "string" and form.get("pattern") == "^=":
         return "expression"
-    return {"integer": "whole number", "string": "text", "null": "nothing"}.get(
-        kinds, kinds
-    ) + bounds(form)
+    return {"integer": "whole number", "string": "text", "null": "null"}.get(kinds, kinds) + bounds(
+        form
+    )
 
 
 def bounds(form: Form) -> str:
@@ -112,7 +114,7 @@ def bounds(form: Form) -> str:
 
 def rows(form: Form) -> Iterator[str]:
     """Yield the lines of a table with the keys of a section."""
-    yield "| key | holds | unit | default | example | meaning |"
+    yield "| key | type | unit | default | example | meaning |"
     yield "|---|---|---|---|---|---|"
     required = form.get("required", ())
     for name, below in form["properties"].items():
@@ -191,7 +193,7 @@ def chapter(title: str, form: Form, level: str = "##") -> Iterator[str]:
 
 
 def _default(form: Form) -> str:
-    return f", {said(form['default'])} unless said" if form.get("default") is not None else ""
+    return f", default {said(form['default'])}" if form.get("default") is not None else ""
 
 
 def page(kind: str) -> str:
@@ -211,7 +213,7 @@ def page(kind: str) -> str:
     else:
         lines += chapter("Study of accelerators", schema["$defs"]["study"])
         lines += below_of(schema["$defs"]["study"])
-        lines += chapter("Study of kind stack", schema["$defs"]["stack"])
+        lines += chapter("Study with kind: stack", schema["$defs"]["stack"])
         lines += below_of(schema["$defs"]["stack"], "stack: ")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -224,7 +226,7 @@ def below_of(form: Form, before: str = "") -> Iterator[str]:
             seen.setdefault(json.dumps(below), []).append(name)
     for text, names in seen.items():
         named = list(dict.fromkeys(names))
-        more = f" and {len(named) - 3} others like it" if len(named) > 4 else ""
+        more = f" and {len(named) - 3} others" if len(named) > 4 else ""
         title = ", ".join(f"`{name}`" for name in (named[:3] if more else named)) + more
         yield from chapter(before + title, json.loads(text), "###")
 

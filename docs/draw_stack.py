@@ -38,7 +38,7 @@ def kept() -> dict[str, Any]:
 def page(text: str, results: Mapping[str, Any]) -> str:
     """Return the page with its tables made again."""
     record = read_record(results)
-    heads = ["", "observation of DLAS", "rests there on", "here", "what decides here"]
+    heads = ["", "observation of the paper", "evidence in the paper", "verdict", "evidence here"]
     tables = {
         "verdicts": markdown(heads, verdict_rows(judge(results))),
         "models": markdown(

@@ -23,12 +23,14 @@ class AccessEnergy:
     """Energies of one storage level that its design gives, in place of the technology's.
 
     Attributes:
-        read_pj, fill_pj, update_pj: one access of ``width_words`` words: read, written from the
-            level outside, written from inside (a partial sum).
-        leakage_pj: one instance in use, per cycle.
-        hop_pj, router_pj: a word over one hop, or through one router, of the network between
-            one instance and its children.
-        address_pj: making one address.
+        read_pj: energy of a read access of ``width_words`` words.
+        fill_pj: energy of a write access of ``width_words`` words from the outer level.
+        update_pj: energy of a write access of ``width_words`` words from the inner level (partial
+            sums).
+        leakage_pj: leakage energy of one used instance per cycle.
+        hop_pj: energy per word and hop of the network between an instance and its children.
+        router_pj: energy per word and router of that network.
+        address_pj: energy of generating one address.
 
     Raises:
         ValueError: an energy that is negative, more than a joule or not a number.
@@ -60,24 +62,24 @@ EFFECT_CHOICES: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Switches of a whole accelerator.
+    """Optional effects of the cost model, for the whole accelerator.
 
     Attributes:
-        network: ``free``, or ``mesh``: words that a level sends to its children or takes from
-            them pay for hops and routers (Timeloop's mesh: they enter at the middle of the left
-            edge, run along the row, then up and down the columns).
+        network: on-chip networks. ``free``: transfers between levels cost no energy. ``mesh``: each
+            word pays for hops and routers (Timeloop's mesh: words enter at the middle of the left
+            edge, go along the row, then up or down the columns).
         fill_drain: latency of filling, draining and loading the array of each PE (SCALE-Sim,
-            Samajdar et al., ISPASS 2020): ``none``; ``exposed``, all of it for every tile that
-            the array holds still; ``overlapped``, for double-buffered cells (FAST section 3.1):
-            fill and drain once, and loading only where a tile is too short to hide it.
-        weight_zeros, input_zeros: ``computed`` like any value; ``gated``: a zero saves the
-            energy of the MAC and of what the MAC would have accessed; ``skipped``: it saves the
-            cycle too. Zeros are spread evenly (Sparseloop, Wu et al., MICRO 2022, uniform
-            density), and work is balanced.
-        weight_format: how weights are held in all levels outside the innermost one that keeps them,
-            DRAM with them: ``dense``, or packed as
-            :func:`.weight_format.bits_per_weight` says, in ``bitmask``, ``run_length`` or ``csr``.
-            What packs and unpacks costs nothing (an assumption).
+            Samajdar et al., ISPASS 2020). ``none``: it is ignored. ``exposed``: it is added for
+            every stationary tile. ``overlapped``: PEs are double-buffered (FAST, section 3.1): fill
+            and drain are added once, and loading only where a tile is too short to hide it.
+        weight_zeros: zeros in weights. ``computed``: like any other value. ``gated``: a zero saves
+            the energy of the MAC and of its accesses. ``skipped``: it also saves the cycle. Zeros
+            are assumed to be spread evenly (Sparseloop, Wu et al., MICRO 2022, uniform density),
+            and the work to be balanced.
+        input_zeros: zeros in inputs, with the same values.
+        weight_format: format of weights in DRAM and all levels outside the innermost one that keeps
+            weights: ``dense``, or packed as ``bitmask``, ``run_length`` or ``csr``. Packing and
+            unpacking are assumed to cost nothing.
 
     Raises:
         ValueError: a value that no switch has.

@@ -29,31 +29,34 @@ class StorageLevel(HashedOnce):
     """One level of storage, with the network below it that feeds the next inner level.
 
     Attributes:
-        name: unique in its hardware.
-        storage: what it is built of; it decides energy and area.
-        keeps: the tensors it can hold.
-        mesh: instances along x and y.
-        capacity_bytes: capacity of one instance: one number for a buffer that its tensors
-            share, or one for each tensor, which then has a private buffer; None for DRAM. A part
-            of a byte (in eighths) is allowed.
-        bandwidth_words: words that one instance can read and write together in a cycle; may be
-            infinite.
-        width_words: words of one access (a vector); energy is paid per access.
-        spatial_x, spatial_y: dimensions that may be unrolled over the children of this level
-            along x and y. A systolic array allows K along x and reductions along y.
-        optional: whether a mapping may let a tensor bypass this level.
-        read_bandwidth_words: words that one instance can read in a cycle, where it has ports of
-            its own for that.
-        write_bandwidth_words: words that one instance can write in a cycle, likewise.
-        multiple_buffering: copies of each tile that the capacity must hold; 2 for double
-            buffering, where the next tile arrives during the work on this one.
-        multicast: tensors that the network to the children can send to several of them at
-            once, or add up on the way.
-        cluster_size: instances that are accessed together, as one wide memory; energies are
-            those of such an access.
-        tensor_bits: for each tensor bits of words that are not as wide as the hardware's
-            ``word_bits``, such as wide partial sums.
-        energy: energies that replace those of the technology table.
+        name: name of the level, unique in the hardware.
+        storage: type of memory; it determines energy and area.
+        keeps: tensors that the level can hold.
+        mesh: number of instances along x and y.
+        capacity_bytes: capacity of one instance: one number for a buffer shared by its tensors, or
+            one number per tensor for private buffers. Fractions of a byte (eighths) are allowed.
+            DRAM has none.
+        bandwidth_words: words that one instance can read and write together per cycle (a word has
+            ``word_bits`` bits); may be infinite.
+        width_words: words per access (vector width); energy is counted per access.
+        spatial_x: dimensions that may be unrolled over the children of the level along x. A
+        systolic
+            array allows K along x and reductions (C, R, S) along y.
+        spatial_y: dimensions that may be unrolled over the children of the level along y.
+        optional: whether a tensor may bypass this level.
+        read_bandwidth_words: words that one instance can read per cycle, if it has separate read
+            ports (default: no separate limit).
+        write_bandwidth_words: words that one instance can write per cycle, if it has separate write
+            ports (default: no separate limit).
+        multiple_buffering: number of copies of each tile in the capacity; 2 for double buffering,
+            where the next tile is transferred while the current one is used.
+        multicast: tensors that the network can send to several children at once, or reduce on the
+            way from them.
+        cluster_size: number of instances that are accessed together as one wide memory; energies
+            are per such access.
+        tensor_bits: word width of single tensors, if it differs from ``word_bits``; for example
+            wide partial sums.
+        energy: access energies, instead of those of the technology table.
 
     Raises:
         ValueError: a number that is no size or rate, clusters that do not divide the mesh,
@@ -145,20 +148,22 @@ class Hardware(_Facts):
     """A mesh of PEs, each with an array of MACs, below a hierarchy of storage.
 
     Attributes:
-        name: preset, or template and parameters, for people.
-        technology: name of the technology table that prices it.
-        frequency_mhz: clock of everything on chip.
-        word_bits: bits of a word of every tensor.
-        pe_mesh: PEs along x and y.
-        array: MACs in each PE along x and y: (1, 1) scalar, (1, n) vector, else systolic.
-        levels: storage from the innermost to DRAM.
-        dram: name of the DRAM in the technology table.
-        vector_lanes: operations per cycle of the unit that runs pooling and adds.
-        native_batch: images that one pass of a network without a batch of its own works on.
-        mac_pj: energy of one multiply-accumulate that the design gives; None for the
-            technology's.
-        effects: hardware effects that are switched on.
-        mac_bits: bits of the operands of a multiplier; None for ``word_bits``.
+        name: name of the preset, or of the template with its parameters.
+        technology: technology table for energy and area.
+        frequency_mhz: clock frequency of the chip.
+        word_bits: word width of all tensors.
+        pe_mesh: number of PEs along x and y.
+        array: number of MACs in each PE along x and y: [1, 1] is a scalar PE, [1, n] a vector PE,
+        all
+            others are systolic arrays.
+        levels: storage levels, from the innermost one to DRAM.
+        dram: type of DRAM, as named in the technology table.
+        vector_lanes: operations per cycle of the vector unit, which runs pooling, elementwise
+            operations, activations and normalisation.
+        native_batch: batch size that is used for networks with batch size 1.
+        mac_pj: energy of one multiply-accumulate (default: from the technology table).
+        effects: optional effects of the cost model.
+        mac_bits: operand width of the multipliers (default: ``word_bits``).
 
     Raises:
         ValueError: meshes that do not divide from level to level, no DRAM at the top or DRAM

@@ -24,20 +24,20 @@ Unrolled: TypeAlias = tuple[tuple[Dim, int | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class LevelConstraints:
-    """What holds at one storage level; what is left out is as free as the hardware lets it be.
+    """Constraints on mappings at one storage level.
 
     Attributes:
-        level: its name.
-        unroll_x, unroll_y: the only dimensions that are unrolled over its children along an axis,
-            and by how many. A number becomes the largest divisor of what is left of the bound up
-            to it, levels from the innermost and x before y, so that small layers leave children
-            idle. None if any may be.
-        orders: loops that stand innermost, in this order from the innermost one, each a way of
-            its own (Timeloop's ``permutation``); the other loops follow outside in any order.
-            Loops of one step do not count. Empty if all orders are permitted.
-        keep, bypass: tensors that it must hold, and that must pass it. The hardware decides
-            about the others: those of an ``optional`` level are free. Where an operand of a fused
-            group lives, it is held all the same.
+        level: name of the level.
+        unroll_x: the only dimensions that may be unrolled over the children of the level along x,
+            with factors. A factor is reduced to the largest divisor of the remaining loop bound, so
+            small layers may leave children idle (default: any dimension).
+        unroll_y: the same along y (default: any dimension).
+        orders: permitted orders of the innermost loops, innermost first (Timeloop's
+            ``permutation``); the other loops follow outside in any order. Loops with one iteration
+            are ignored (default: all orders).
+        keep: tensors that the level must hold. Tensors in neither list are free if the level is
+            ``optional``. Operands of a fused group that stay in a level are always held there.
+        bypass: tensors that must bypass the level.
 
     Raises:
         ValueError: an unknown or repeated dimension or tensor, a number below 1, a tensor that is
@@ -112,20 +112,21 @@ def name_faults(
 
 @dataclass(frozen=True, slots=True)
 class MappingConstraints:
-    """What all mappings of a search must satisfy.
+    """Constraints on all mappings of a search.
 
     Attributes:
-        dataflow: what stays in place longest (Chen et al., ISCA 2016, section IV).
+        dataflow: tensor that stays in place longest (Chen et al., ISCA 2016, section IV).
             ``weight_stationary``, ``input_stationary``, ``output_stationary``: the innermost
-            level that can hold the tensor does hold it, and at all levels outside, loops that
-            the tensor does not depend on stand innermost. ``row_stationary``: a PE works on a
-            row of the kernel and a row of inputs at a time. S and Q are never unrolled and R is
-            unrolled nowhere but over the PEs, along y, by the largest divisor that fits; S has
-            all its loops in the innermost level; the loop over Q stands innermost where the PEs
-            are fed, and the level inside holds all that it can. The PEs are fed by the level with
-            the most children, not the innermost one; other dimensions may be unrolled there too.
-        both_axes: whether a dimension may be unrolled along x and y of one mesh at once.
-        levels: what holds at single levels.
+            level that can hold the tensor holds it, and at all levels outside, loops that the
+            tensor does not depend on are innermost. ``row_stationary``: a PE works on one
+            row of the kernel and one row of inputs at a time. S and Q are never unrolled. R is
+            only unrolled over the PEs, along y, by the largest divisor that fits. S has all its
+            loops in the innermost level. The loop over Q is innermost at the level that feeds the
+            PEs, and the level inside holds all tensors that it can. The PEs are fed by the level
+            with the most children, not the innermost one; other dimensions may be unrolled there
+            too.
+        both_axes: whether one dimension may be unrolled along both axes of a mesh.
+        levels: constraints at single levels, by name of the level.
 
     Raises:
         ValueError: an unknown dataflow, a level that is named twice, or a dimension that is to be

@@ -78,11 +78,11 @@ MEMORY_MB: Final = number(above=0).prepared(plain_number("MB"))
 
 @dataclass(frozen=True, kw_only=True)
 class RoundLimits(Section):
-    """What a round of a trial may take.
+    """Limits of one round of a trial.
 
     Attributes:
-        cpu_s: CPU time.
-        memory_mb: memory, in 10^6 bytes; None for four fifths of its machine's.
+        cpu_s: maximum CPU time.
+        memory_mb: maximum memory (default: 80% of the memory of the machine).
     """
 
     cpu_s: Annotated[float, TIME_S] = 86400.0

@@ -19,7 +19,7 @@ def _absolute(value: str, beside: Reading) -> str:
     """Paths of a study file count from where it lies."""
     if is_url(value):
         # not repeated: it may hold a password
-        raise ValueError("must be in a directory; 'archloom copy' brings a study there")
+        raise ValueError("must be a directory; copy a study there with 'archloom copy'")
     return str(absolute(value, beside.folder))
 
 
@@ -28,14 +28,14 @@ _PATH = text().checked(_absolute).or_none()
 
 @dataclass(frozen=True, kw_only=True)
 class StartSource(Section):
-    """One of a preset, a study's directory, or a CSV file.
+    """A source of designs to start from: a preset, a study, or a CSV file.
 
     Attributes:
-        preset: the design of the space nearest to it is tried.
-        study: the best of its front is tried, and its results are learned from where they
-            measure the same.
-        csv: its rows are tried, one column for each parameter of the space.
-        most: of a study: designs of its front that are tried.
+        preset: name of a preset; the design of the space nearest to it is tried.
+        study: directory of another study; designs of its front are tried, and the optimizer learns
+            from its results if they were obtained with the same settings.
+        csv: CSV file with one column for each parameter of the space; each row is tried.
+        most: for a study: maximum number of designs of its front that are tried.
 
     Raises:
         ValueError: it is none of them or several, or ``most`` is of no study.
@@ -52,6 +52,6 @@ class StartSource(Section):
         given = [key for key in ("preset", "study", "csv") if getattr(self, key) is not None]
         if len(given) != 1:
             what = " and ".join(given) or "nothing"
-            raise ValueError(f"names {what}; must name one of preset, study and csv")
+            raise ValueError(f"names {what}; must name exactly one of preset, study and csv")
         if self.most is not None and self.study is None:
-            raise ValueError(f"most counts designs of a study's front; {given[0]} has none")
+            raise ValueError(f"most applies to study only, not to {given[0]}")

@@ -100,8 +100,8 @@ def _for_tenants(software: Software, beside: Reading) -> Software:
 
     if plans_of(software.fusion) == "steady":
         raise ValueError(
-            f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
-            "tenants share it: choose joint, fast or another planner"
+            f"fusion {software.fusion!r} keeps the weights of one network on chip permanently, but "
+            "tenants share the chip; choose joint, fast or another planner"
         )
     return software
 
@@ -110,19 +110,19 @@ def _to_the_end(halving: Choice, beside: Reading) -> Choice:
     """Refuse to stop trials early where their results have to prove something."""
     if beside.before.get("mode") == "exact" and halving.name != "none":
         raise ValueError(
-            f"mode exact runs every trial to its end, but {halving.name} stops some: "
-            "choose none, or leave halving out"
+            f"mode exact evaluates every trial with the full budget, but {halving.name} stops some "
+            "early; choose none, or leave halving out"
         )
     return halving
 
 
 @dataclass(frozen=True, kw_only=True)
 class Density(Section):
-    """Shares of values that are not zero, for hardware that gates or skips zeros.
+    """Densities (fractions of nonzero values), for hardware that gates or skips zeros.
 
     Attributes:
-        weights: of the weights of every layer.
-        inputs: of its inputs.
+        weights: density of the weights of every layer.
+        inputs: density of the inputs of every layer.
     """
 
     weights: Annotated[float, _SHARE] = 1.0
@@ -131,12 +131,12 @@ class Density(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Validation(Section):
-    """Networks that designs of the front are tried on, and that nothing is learned from.
+    """Held-out networks: evaluated on the designs of the final front; the search never uses them.
 
     Attributes:
-        workloads: the networks.
-        evaluations: plans priced for each of them on each design; None for as many as a trial
-            gets for each network that wins every round.
+        workloads: the held-out networks.
+        evaluations: fusion plans evaluated for each network and design (default: as many as a trial
+            evaluates for each network if it passes every round of halving).
     """
 
     workloads: Annotated[tuple[Workload, ...], HELD_OUT] = ()
@@ -149,14 +149,14 @@ def _with_key(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorChoice(Section):
-    """Where the work is done.
+    """Where trials run. It changes the run time, not the result.
 
     Attributes:
-        name: ``ray`` or ``inline``.
-        workers: trials at a time; None for all cores that the process may use.
-        address: of a running Ray cluster; None starts Ray on this machine.
-        stall_s: seconds without a sign of life after which a worker is replaced.
-        start_s: seconds that Ray may take to start, or a cluster to let a study join.
+        name: ``ray`` (parallel workers) or ``inline`` (one after another in this process).
+        workers: number of trials run in parallel (default: all cores available to the process).
+        address: address of a running Ray cluster (default: start Ray on this machine).
+        stall_s: time without a heartbeat after which a worker is replaced.
+        start_s: maximum time for Ray to start, or for joining a cluster.
     """
 
     name: Annotated[str, word("ray", "inline")] = "ray"
@@ -190,34 +190,44 @@ _VALIDATION: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class StudyConfig(Section):
-    """A whole study file; the defaults are resolved when it is read.
+    """A study file: a search over hardware, with the best software for each design.
 
     Attributes:
-        name: names the study's directory.
-        seed: all randomness derives from it.
-        workloads: networks: names of the catalogue, paths of files, or mappings with options.
-        tenants: workloads that share the chip, in which shares and by which deadlines.
-        density: of the networks' weights and inputs.
-        space: a built-in template's name, or the path of a template (from the study file).
-        objectives: what is minimised, or maximised where more is better.
-        pick: which design of the front is picked; no part of the study's identity.
-        constraints: caps of area and TDP, limits of what software decides.
-        start_from: what is tried before the optimizer proposes, and what it learns from.
-        enumerate: points of the largest space that is assessed as a whole; None for 20,000 or, in
-            mode ``exact``, 500,000.
-        mode: ``search`` runs ``trials`` designs; ``exact`` goes on, up to as many, until lower
-            bounds prove the front.
-        optimizer: proposes designs; its name, and beside it its options.
-        halving: shares software search out among the trials of a batch; name and options.
-        validation: held-out networks.
-        trials: designs in all.
-        batch_size: designs that are proposed and halved together.
-        logical_workers: rounds that are open at a time; with 1 each batch waits for the one before.
-        software: how the software of a design is searched.
-        executor: where the work is done; like ``round_limits`` no part of the study's identity.
-        storage: database that the study is kept in, under its name; None for a directory. It is
-            not written down with the study: whoever finds the study there knows it.
-        baseline: preset that is evaluated like a trial that wins every round, for comparison.
+        name: name of the study, and of its directory below ``runs`` (default: the name of the study
+            file).
+        seed: seed of the random number generators.
+        workloads: networks to optimise for: names of built-in networks, paths of files, or mappings
+            with options.
+        tenants: networks that share one accelerator at run time, with their shares of the requests
+            and their deadlines (default: each network runs alone).
+        density: fractions of nonzero weights and inputs, for hardware that gates or skips zeros.
+        space: hardware space: name of a built-in template, or path of a template file relative to
+            the study file.
+        objectives: metrics to optimise: minimised, or maximised where more is better.
+        pick: rule that selects one design of the Pareto front for comparisons and reports. It may
+        be
+            changed without starting a new study.
+        constraints: caps on area and TDP, and limits on metrics.
+        start_from: designs that are tried before the optimizer proposes any, and earlier results
+            that it learns from.
+        enumerate: largest number of points of a hardware space that is enumerated as a whole
+            (default: 20,000; in mode ``exact`` 500,000).
+        mode: ``search`` runs ``trials`` designs; ``exact`` runs at most so many, until lower bounds
+            prove that the front is complete.
+        optimizer: hardware optimizer that proposes designs: its name, and its options beside it.
+        halving: budget allocator that divides the software search budget among the trials of a
+            batch: its name, and its options beside it.
+        validation: held-out networks: evaluated on the designs of the final front.
+        trials: maximum number of designs.
+        batch_size: number of designs that are proposed and halved together.
+        logical_workers: number of rounds that may be open at the same time; with 1, each batch
+        waits
+            for the one before it.
+        software: how fusion plans and mappings of a design are searched.
+        executor: where trials run. Like ``round_limits``, it may be changed without starting a new
+            study.
+        storage: URL of a database that stores the study (default: a directory below ``runs``).
+        baseline: preset that is evaluated with the full budget, for comparison.
     """
 
     name: Annotated[str, text(STUDY_NAME, 255, NAME_FORM).like("my_study")]

@@ -44,23 +44,25 @@ _GROUP: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 
 
 _ABOUT_FILES: Final = """\
-A file, or a directory of Timeloop problems.
+A network in a file, or in a directory of Timeloop problems.
 
 Attributes:
-    file: path of an ONNX file, a file of einsums, a network's JSON or a directory.
-    dimensions: sizes of dimensions of an ONNX file that only have names, or of ranks of einsums.
-    batch: inferences in one pass.
+    file: path of an ONNX file, a YAML file of einsums, a JSON file of a network, or a directory.
+    dimensions: sizes of symbolic dimensions of an ONNX file, or of ranks of an einsum file.
+    batch: batch size: inferences in one pass.
 """
 _ABOUT_FORMS: Final = """\
-A network in compressed forms, which ``archloom compress`` wrote.
+A network that ``archloom compress`` wrote; its compression is searched with the hardware.
 
 Attributes:
-    compressed: the directory.
-    groups: layers that are pruned alike: a number of parts, or patterns of layers by name.
-    levels: shares that may be pruned: a list for all groups, or one for each.
-    fine_tune: epochs of training after pruning.
-    data_dir: where the data of the model lies, if no package has it.
-    batch: inferences in one pass.
+    compressed: output directory of ``archloom compress``.
+    groups: groups of layers that are pruned by the same fraction: a number of groups, or patterns
+        of layer names by group name.
+    levels: fractions of the weights that may be pruned: one list for all groups, or one list per
+        group.
+    fine_tune: training epochs after pruning.
+    data_dir: directory of the data set, if it does not come with a Python package.
+    batch: batch size: inferences in one pass.
 """
 
 
@@ -104,7 +106,7 @@ def reference_form() -> dict[str, Any]:
         forms,
     )
     abouts = (
-        "A network of the catalogue with its options, which `archloom networks NAME` shows.",
+        "A built-in network with its options; `archloom networks NAME` shows the options.",
         _ABOUT_FILES,
         _ABOUT_FORMS,
     )

@@ -40,8 +40,8 @@ def correlations(record: StackRecord) -> tuple[Part, ...]:
             found.append((point.nonzero_macs, point.accuracy_percent, time.us))
     macs, accuracies, times = zip(*found, strict=True) if found else ((), (), ())
     return (
-        _weak("MACs left and accuracy", macs, accuracies),
-        _weak("MACs left and time", macs, times),
+        _weak("nonzero MACs and accuracy", macs, accuracies),
+        _weak("nonzero MACs and time", macs, times),
         _weak("accuracy and time", accuracies, times),
     )
 
@@ -98,7 +98,7 @@ def _losers(record: StackRecord) -> Iterator[Case]:
             answer = None
             if interval is not None and not interval[0] <= 0 <= interval[1]:
                 answer = interval[0] > 0
-            shown = f"{fmean(ones):.1f} and {fmean(others):.1f} points"
+            shown = f"{fmean(ones):.1f} and {fmean(others):.1f} percentage points"
             yield Case(f"{small} and {large}", compression, answer, shown)
 
 
@@ -116,8 +116,12 @@ def types(record: StackRecord) -> tuple[Part, ...]:
     """
     negligible, more = (-TOLERANCE_POINTS, TOLERANCE_POINTS), (TOLERANCE_POINTS, inf)
     return (
-        _loss(record, "float16", "float16 costs at most a point on average", negligible),
-        _loss(record, "int8", "calibrated int8 costs more than a point on average", more),
+        _loss(
+            record, "float16", "float16 loses at most one percentage point on average", negligible
+        ),
+        _loss(
+            record, "int8", "calibrated int8 loses more than one percentage point on average", more
+        ),
     )
 
 
@@ -129,9 +133,14 @@ def _loss(record: StackRecord, method: str, claim: str, inside: tuple[float, flo
             losses[model] = fmean(lost)
     interval = mean_interval(list(losses.values()))
     if interval is None:
-        text = too_few(f"models with an accuracy in {method}", len(losses), LEAST_MODELS)
-        return Part(claim, Verdict.UNTOLD, "points lost", None, None, text)
+        text = too_few(f"models with a measured accuracy in {method}", len(losses), LEAST_MODELS)
+        return Part(claim, Verdict.UNTOLD, "percentage points lost", None, None, text)
     shown = "; ".join(f"{model} {lost:.2f}" for model, lost in losses.items())
     return by_interval(
-        claim, fmean(losses.values()), interval, inside, "points lost", f"Points lost: {shown}"
+        claim,
+        fmean(losses.values()),
+        interval,
+        inside,
+        "percentage points lost",
+        f"Accuracy loss in percentage points: {shown}",
     )

@@ -27,10 +27,10 @@ class _Claim:
     rivals: tuple[str, ...]
 
 
-_DENSE: Final = _Claim("spatial_pack", "spatial pack", "tuned and dense", ALGORITHMS)
+_DENSE: Final = _Claim("spatial_pack", "spatial pack", "for tuned dense models", ALGORITHMS)
 
 #: spatial pack has no kernel for weights in CSR
-_SPARSE: Final = _Claim("gemm", "GEMM", "with pruned weights", ("direct", "gemm"))
+_SPARSE: Final = _Claim("gemm", "GEMM", "for weight-pruned models", ("direct", "gemm"))
 
 
 def dense_algorithm(record: StackRecord) -> tuple[Part, ...]:
@@ -84,12 +84,16 @@ def _favourite(
             continue
         best = may_be_fastest(points) | unseen
         answer = False if favourite not in best else True if len(best) == 1 else None
-        wins[next(iter(best)) if len(best) == 1 else "not resolved"] += 1
+        wins[next(iter(best)) if len(best) == 1 else "within noise"] += 1
         place = f"{pick.name}, {state_name(tuned)}" if state else ""
         shown = _against_next(points, favourite)
         cases.append(Case(pick.point.model, place, answer, shown))
     counts = ", ".join(f"{algorithm} {count}" for algorithm, count in wins.most_common())
-    note = f"Fastest: {counts}; {word} over the fastest other one" if wins else ""
+    note = (
+        f"Fastest: {counts}. Figures: time of {word} / time of the fastest other algorithm"
+        if wins
+        else ""
+    )
     return by_cases(f"{claim.where}, {word} is the fastest", cases, evidence=note)
 
 

@@ -32,9 +32,9 @@ def sparse_against_dense(record: StackRecord) -> tuple[Part, ...]:
                 answer = not less if large and less is not None else less
                 cases.append(Case(model, pick.name, answer, str(ratio)))
                 ratios.append(ratio)
-    note = _means({"time over dense": ratios})
-    how = "take no less" if large else "take less"
-    claim = f"tuned, models with pruned weights {how} time than dense ones"
+    note = _means({"time / dense time": ratios})
+    how = "are not faster" if large else "are faster"
+    claim = f"tuned weight-pruned models {how} than tuned dense models"
     return (by_cases(claim, cases, evidence=note),)
 
 
@@ -77,8 +77,10 @@ def weights_against_channels(record: StackRecord) -> tuple[Part, ...]:
                 shares.append(Case(model, state_name(tuned), share.below(1), str(share)))
     return (
         by_cases("weights can be pruned further than channels", further),
-        by_cases("models with pruned weights are faster than those with fewer channels", faster),
-        by_cases("of the speed-up that MACs promise, weights get a smaller share", shares),
+        by_cases("weight-pruned models are faster than channel-pruned models", faster),
+        by_cases(
+            "weight pruning reaches a smaller fraction of the speed-up expected from MACs", shares
+        ),
     )
 
 
@@ -129,8 +131,8 @@ def types_differ(record: StackRecord) -> tuple[Part, ...]:
                 found = _over_dense(record, model, pick.point.compression, tuned)
                 if found is not None:
                     key = f"{pick.point.method} {state_name(tuned)}"
-                    gains.setdefault(f"time of {key} over float32", []).append(found)
-    return (by_cases("float16 and int8 differ in time", cases, evidence=_means(gains)),)
+                    gains.setdefault(f"time of {key} / float32", []).append(found)
+    return (by_cases("float16 and int8 differ in their speed-up", cases, evidence=_means(gains)),)
 
 
 def _differ(ratio: Quotient) -> bool | None:
@@ -157,8 +159,10 @@ def expected_gains(record: StackRecord) -> tuple[Part, ...]:
                 state, share = state_name(tuned), found.share
                 where = f"{pick.name}, {state}"
                 cases.append(Case(model, where, share.below(1), str(share)))
-                shares.setdefault(f"share of {pick.point.method} {state}", []).append(share)
-    claim = "the speed-up is less than that of MACs"
+                shares.setdefault(f"fraction reached with {pick.point.method} {state}", []).append(
+                    share
+                )
+    claim = "the speed-up is smaller than expected from MACs"
     return (by_cases(claim, cases, SELDOM, _means(shares)),)
 
 
@@ -168,5 +172,5 @@ def _means(groups: Mapping[str, Sequence[Quotient]]) -> str:
     for name, ratios in groups.items():
         closed = [ratio for ratio in ratios if ratio.closed]
         if closed:
-            texts.append(f"{name} {geometric_mean(closed)}, mean of {len(closed)}")
+            texts.append(f"{name}: {geometric_mean(closed)} (geometric mean of {len(closed)})")
     return "; ".join(texts)

@@ -80,7 +80,7 @@ class Quotient:
         """Return the ratio with its interval."""
         if isnan(self.value):
             return "refused"
-        high = "any" if self.high == inf else f"{self.high:.2f}"
+        high = "unbounded" if self.high == inf else f"{self.high:.2f}"
         return f"{self.value:.2f} ({self.low:.2f} to {high})"
 
 

@@ -20,7 +20,7 @@ class Verdict(StrEnum):
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    UNTOLD = "cannot be told here"
+    UNTOLD = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Part:
         if self.cases:
             sure, may = (round(end * self.cases) for end in self.interval)
             return f"{sure if sure == may else f'{sure} to {may}'} of {self.cases} cases"
-        low, high = (("any" if abs(end) == inf else f"{end:.2f}") for end in self.interval)
+        low, high = (("unbounded" if abs(end) == inf else f"{end:.2f}") for end in self.interval)
         return f"{self.unit} {self.value:.2f} ({low} to {high})"
 
     @property
@@ -115,9 +115,9 @@ def by_cases(
         verdict = Verdict.HOLDS
     elif high <= more_than:
         verdict = Verdict.FAILS
-    count = f"{sure} of {len(cases)} cases for, {len(cases) - may} against"
+    count = f"{sure} of {len(cases)} cases support it, {len(cases) - may} contradict it"
     if may > sure:
-        count += f", {may - sure} not resolved"
+        count += f", {may - sure} are within noise"
     text = _joined(count, evidence, shown)
     return Part(claim, verdict, "share of cases", low, (low, high), text, len(cases))
 
@@ -151,7 +151,7 @@ def together(parts: Sequence[Part]) -> Verdict:
 
 def too_few(what: str, count: int, least: int) -> str:
     """Say that there are too few of something."""
-    return f"{what}: {count or 'none'}, {least} at least are needed"
+    return f"{what}: {count or 'none'}, at least {least} are needed"
 
 
 def _joined(*texts: str) -> str:

@@ -25,20 +25,20 @@ def tuning(record: StackRecord) -> tuple[Part, ...]:
 
 
 def _much(record: StackRecord) -> Part:
-    claim = "tuning makes models twice as fast or more on average"
+    claim = "tuning speeds models up by a factor of 2 or more on average"
     gains = [entry for entry in gains_of(record) if entry[-1].closed]
     models = len({model for model, *_ in gains})
     if models < LEAST_MODELS:
-        text = too_few("models timed both ways", models, LEAST_MODELS)
-        return Part(claim, Verdict.UNTOLD, "mean gain", None, None, text)
+        text = too_few("models measured both tuned and untuned", models, LEAST_MODELS)
+        return Part(claim, Verdict.UNTOLD, "mean speed-up", None, None, text)
     mean = geometric_mean([gain for *_, gain in gains])
     most = max(gains, key=lambda entry: entry[-1].value)
     fewest = min(gains, key=lambda entry: entry[-1].value)
     text = (
         f"geometric mean of {len(gains)} combinations; largest {most[-1]} "
-        f"({', '.join(most[:-1])}), least {fewest[-1]} ({', '.join(fewest[:-1])})"
+        f"({', '.join(most[:-1])}), smallest {fewest[-1]} ({', '.join(fewest[:-1])})"
     )
-    return by_interval(claim, mean.value, (mean.low, mean.high), (MUCH, inf), "mean gain", text)
+    return by_interval(claim, mean.value, (mean.low, mean.high), (MUCH, inf), "mean speed-up", text)
 
 
 def gains_of(record: StackRecord) -> Iterator[tuple[str, str, str, Quotient]]:
@@ -73,7 +73,7 @@ def _changes(record: StackRecord) -> Part:
         verdict = Verdict.HOLDS
     elif count and not open_:
         verdict = Verdict.FAILS
-    text = f"{len(changed)} of {count} change, {same} do not, {open_} not resolved"
+    text = f"{len(changed)} of {count} change, {same} do not, {open_} are within noise"
     if changed:
         text += f". {'; '.join(changed)}"
     share = (len(changed) / count, (len(changed) + open_) / count) if count else None

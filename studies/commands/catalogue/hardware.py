@@ -56,9 +56,9 @@ def show_hardware(found: ChosenHardware, as_json: bool, console: "Console") -> N
 def _parameter_rows(found: ChosenHardware) -> "Table":
     """Return the parameters of the template, with those values in brackets that nobody set."""
     rows = plain_table(
-        f"Parameters of {found.file}; in brackets: first values, --set chooses others"
+        f"Parameters of {found.file} (in brackets: first value, change it with --set)"
     )
-    for head in ("parameter", "value", "its values"):
+    for head in ("parameter", "value", "allowed values"):
         rows.add_column(head, overflow="fold")
     for name, p in found.parameters.items():
         listed = [*map(str, p.values)]
@@ -177,26 +177,26 @@ def _renderables(details: Details) -> "Iterator[RenderableType]":
     yield f"{details['name']}\n{design_text(details)}"
     units = f"{details['dram_units']:.3g} {details['dram_unit']}"
     yield (
-        f"{details['peak_tops']:.4g} TOPS at its peak, two operations in a MAC; ridge at "
-        f"{details['ridge_macs_per_byte']:.4g} MACs or {details['ridge_ops_per_byte']:.4g} "
-        f"operations for each byte of DRAM\n"
-        f"{details['dram']}: as fast as {units}{'' if details['dram_units'] == 1 else 's'} of "
+        f"Peak performance: {details['peak_tops']:.4g} TOPS (1 MAC = 2 operations); ridge point of "
+        f"the roofline: {details['ridge_macs_per_byte']:.4g} MACs "
+        f"({details['ridge_ops_per_byte']:.4g} operations) per byte of DRAM traffic\n"
+        f"DRAM: {details['dram']}, {units}{'' if details['dram_units'] == 1 else 's'} of "
         f"{details['dram_unit_gbytes_per_s']:g} GB/s, {details['dram_pj_per_bit']:g} pJ/bit\n"
-        f"{details['on_chip_bytes'] / 1024:,.1f} KiB on the chip; a MAC takes "
-        f"{details['mac_pj']:.4g} pJ, a vector operation {details['vector_op_pj']:.4g} pJ, "
-        f"standing still {details['static_pj_per_cycle']:.4g} pJ a cycle"
+        f"On-chip memory: {details['on_chip_bytes'] / 1024:,.1f} KiB\n"
+        f"Energy: {details['mac_pj']:.4g} pJ per MAC, {details['vector_op_pj']:.4g} pJ per vector "
+        f"operation, leakage {details['static_pj_per_cycle']:.4g} pJ per cycle"
     )
-    yield _size_rows(details["levels"])
+    yield _size_rows(details["levels"], details["word_bits"])
     switches = list(_switched_on(details))
     if switches:
-        yield "\n".join(["Beyond the plain model:", *switches])
+        yield "\n".join(["Properties of levels that differ from the defaults:", *switches])
     yield _price_rows(details["levels"])
     yield _part_rows(details)
     if details["sram_fit_error"]:
         yield fit_rows(details["sram_fit_error"])
-    title = f"Sources of the prices ({details['technology']}, {details['node_nm']} nm)"
+    title = f"Sources of energy and area ({details['technology']}, {details['node_nm']} nm)"
     yield source_rows(title, list(details["sources"].items()))
-    yield f"Where the sizes come from stands beside each of them in {details['file']}"
+    yield f"The sources of sizes and bandwidths are comments in {details['file']}."
 
 
 def _switched_on(details: Details) -> Iterator[str]:
@@ -209,26 +209,29 @@ def _switched_on(details: Details) -> Iterator[str]:
 def _beyond(level: Details, details: Details) -> Iterator[str]:
     """Yield what one level has beyond the plain model."""
     if level["hop_pj_per_word"]:
-        yield f"{level['hop_pj_per_word']:.4g} pJ for a word and hop to its children"
+        yield f"network to its children: {level['hop_pj_per_word']:.4g} pJ per word and hop"
     for port in ("read", "write"):
         if (words := level[f"{port}_bandwidth_words"]) is not None:
-            yield f"{port}s at most {words:g} words a cycle"
+            yield f"{port} bandwidth {words:g} words/cycle"
     if level["multiple_buffering"] != 1:
-        yield f"{level['multiple_buffering']:g} copies of each tile"
+        yield f"multiple buffering: {level['multiple_buffering']:g} copies of each tile"
     if level["cluster_size"] != 1:
-        yield f"{level['cluster_size']} instances accessed together"
+        yield f"{level['cluster_size']} instances share an access"
     if alone := [tensor for tensor in level["keeps"] if tensor not in level["multicast"]]:
         yield f"no multicast of {', '.join(alone)}"
     if any(bits != details["word_bits"] for bits in level["word_bits"].values()):
-        yield f"words of {_by_name(level['word_bits'], 'd')} bits"
+        yield f"word width in bits: {_by_name(level['word_bits'], 'd')}"
     if level["energies_from"] != details["technology"]:
-        yield "energies given by the design"
+        yield "access energies given by the design"
 
 
-def _size_rows(levels: list[Details]) -> "Table":
-    rows = plain_table("Storage, from the MACs outwards")
-    for head in ("level", "built of", "keeps", "instances", "bytes each", "words/cycle", "GB/s"):
-        right = head in ("instances", "words/cycle", "GB/s")
+def _size_rows(levels: list[Details], word_bits: int) -> "Table":
+    rows = plain_table(
+        "Storage levels, innermost first; bytes and words per instance, GB/s in total"
+    )
+    words = f"{word_bits}-bit words/cycle"
+    for head in ("level", "type", "tensors", "instances", "bytes", words, "GB/s"):
+        right = head in ("instances", words, "GB/s")
         rows.add_column(head, justify="right" if right else "left")
     for level in levels:
         rows.add_row(
@@ -244,7 +247,9 @@ def _size_rows(levels: list[Details]) -> "Table":
 
 
 def _price_rows(levels: list[Details]) -> "Table":
-    rows = plain_table("One access, and what all instances of a level take; DRAM's area is its PHY")
+    rows = plain_table(
+        "Energy per access; area and TDP of all instances (the area of DRAM is that of its PHY)"
+    )
     for head in ("level", "access", "read pJ", "write pJ", "area mm2", "TDP W", "of TDP"):
         right = head in ("area mm2", "TDP W", "of TDP")
         rows.add_column(head, justify="right" if right else "left")
@@ -265,7 +270,7 @@ def _price_rows(levels: list[Details]) -> "Table":
 
 
 def _part_rows(details: Details) -> "Table":
-    rows = plain_table("Area and thermal design power by part")
+    rows = plain_table("Area and thermal design power (TDP) by part")
     for head in ("part", "area mm2", "", "TDP W", ""):
         rows.add_column(head, justify="left" if head in ("part", "") else "right")
     area, power = details["area_mm2"], details["tdp_w"]
@@ -279,7 +284,9 @@ def _part_rows(details: Details) -> "Table":
             _bar(power.get(part, 0.0) / most_power),
         )
     rows.add_section()
-    rows.add_row("all", f"{details['area_total_mm2']:.4g}", "", f"{details['tdp_total_w']:.4g}", "")
+    rows.add_row(
+        "total", f"{details['area_total_mm2']:.4g}", "", f"{details['tdp_total_w']:.4g}", ""
+    )
     return rows
 
 

@@ -26,9 +26,9 @@ def show_networks(batch: int | None, word_bits: int, as_json: bool, console: "Co
     if as_json:
         print_json([_record_of(figures, word_bits) for figures in known], console)
         return
-    table = plain_table(f"Networks; batch {batch or 1}, words of {word_bits} bits")
-    for head in ("name", "what it is", "input", "layers", "MACs", "params", "working set"):
-        left = head in ("name", "what it is", "input")
+    table = plain_table(f"Networks (batch size {batch or 1}, {word_bits}-bit words)")
+    for head in ("name", "description", "input", "layers", "MACs", "params", "working set"):
+        left = head in ("name", "description", "input")
         table.add_column(head, justify="left" if left else "right", no_wrap=head == "name")
     for figures in known:
         more = f" (+{figures.inputs - 1})" if figures.inputs > 1 else ""
@@ -43,8 +43,8 @@ def show_networks(batch: int | None, word_bits: int, as_json: bool, console: "Co
         )
     console.print(table)
     console.print(
-        "archloom networks NAME takes one apart; working set: inputs and results of the layer "
-        "that has most",
+        "working set: size of inputs and outputs of the layer where it is largest. "
+        "archloom networks NAME shows the layers of a network.",
         markup=False,
     )
 
@@ -126,9 +126,9 @@ def _layers(net: "Network", word_bits: int) -> "Table":
         window_text,
     )
 
-    rows = plain_table(f"{escape(net.name)}: batch {net.batch}, words of {word_bits} bits")
-    right = ("MACs", "params", "weights", "in + out", "MAC/byte")
-    for head in ("layer", "operator", "in -> out", "window", *right, "reads"):
+    rows = plain_table(f"{escape(net.name)} (batch size {net.batch}, {word_bits}-bit words)")
+    right = ("MACs", "params", "weights", "in + out", "MACs/byte")
+    for head in ("layer", "operator", "input -> output shape", "window", *right, "inputs"):
         rows.add_column(
             head,
             justify="right" if head in right else "left",
@@ -158,11 +158,11 @@ def _summary(net: "Network", word_bits: int, known: "Entry | None") -> "Table":
 
     grid = Table.grid(padding=(0, 2))
     if known is not None:
-        grid.add_row("  what it is", known.about)
+        grid.add_row("  description", known.about)
         chosen = ", ".join(f"{name}={value}" for name, value in known.options.items())
-        grid.add_row("  --set, by default", chosen or "nothing")
+        grid.add_row("  options (--set) and defaults", chosen or "none")
         for i, note in enumerate(known.notes):
-            grid.add_row("" if i else "  what it follows", note)
+            grid.add_row("" if i else "  source", note)
     for label, text in _totals(net, word_bits):
         grid.add_row(f"  {label}", text)
     return grid
@@ -179,15 +179,22 @@ def _totals(net: "Network", word_bits: int) -> list[tuple[str, str]]:
     held = alive(net)
     fullest = net.layers[held.order[held.peak_step]].name
     return [
-        ("layers", f"{len(net.layers)} in {max(ranks(net))} ranks"),
-        ("on the MAC array", f"{on_array} layers, {problems} distinct mapping problems"),
+        ("layers", f"{len(net.layers)} (longest path: {max(ranks(net))} layers)"),
+        ("layers with MACs", f"{on_array}, with {problems} distinct mapping problems"),
         ("MACs", f"{net.macs:,}"),
-        *([("MACs that masks leave", f"{net.seen_macs:,}")] if net.seen_macs < net.macs else ()),
-        ("params", f"{net.params:,}"),
+        *([("MACs not masked", f"{net.seen_macs:,}")] if net.seen_macs < net.macs else ()),
+        ("parameters", f"{net.params:,}"),
         ("weights", size(sum(bytes_.weights for bytes_ in everything))),
-        ("layer by layer", f"{size(traffic)} moved, {net.macs / traffic:,.4g} MAC/byte"),
+        (
+            "unfused traffic",
+            f"{size(traffic)} if each layer moves its tensors once ({net.macs / traffic:,.4g} "
+            "MACs/byte)",
+        ),
         ("largest working set", size(_set_bytes(largest_working_set(net), word_bits))),
-        ("peak of live maps", f"{size(held.peak_words * word_bits / 8)}, while {fullest} runs"),
+        (
+            "peak live feature maps",
+            f"{size(held.peak_words * word_bits / 8)}, while layer {fullest} runs",
+        ),
     ]
 
 

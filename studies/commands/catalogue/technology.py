@@ -46,14 +46,15 @@ def show_technologies(as_json: bool, console: "Console") -> None:
     if as_json:
         print_json([_summary(table) for table in tables], console)
         return
-    rows = plain_table("Technology tables; pJ of one multiply-accumulate, and of SRAM for a bit")
-    for head in ("name", "nm", "MAC 8", "MAC 16", "8 KiB", "1 MiB", "SRAM um2/byte"):
+    rows = plain_table("Technology tables (SRAM: read energy of buffers of 8 KiB and 1 MiB)")
+    heads = ("8-bit MAC pJ", "16-bit MAC pJ", "8 KiB pJ/bit", "1 MiB pJ/bit", "SRAM um2/byte")
+    for head in ("name", "node nm", *heads):
         rows.add_column(head, justify="left" if head == "name" else "right")
     for s in map(_summary, tables):
         figures = list(s.values())
         rows.add_row(s["name"], str(s["node_nm"]), *(f"{value:.3g}" for value in figures[2:]))
     console.print(rows)
-    console.print("archloom technology NAME shows one with its sources", markup=False)
+    console.print("archloom technology NAME shows a table with its sources.", markup=False)
 
 
 def show_technology(name: str, as_json: bool, console: "Console") -> None:
@@ -155,7 +156,7 @@ def _entry_rows(entries: Details) -> "Table":
 
 
 def _sample_rows(samples: list[Details]) -> "Table":
-    rows = plain_table("SRAM, some sizes; areas are silicon")
+    rows = plain_table("SRAM buffers of some sizes (area with layout factor)")
     for head in ("bytes", "access (bytes)", "read pJ", "write pJ", "leakage mW", "area mm2"):
         rows.add_column(head, justify="right")
     for sample in samples:
@@ -169,9 +170,9 @@ def _sample_rows(samples: list[Details]) -> "Table":
 
 
 def _dram_rows(drams: Details) -> "Table":
-    rows = plain_table("DRAM; published energies of one kind differ by several times")
-    for head in ("kind", "pJ/bit", "bought by", "GB/s each", "PHY mm2 per GB/s"):
-        rows.add_column(head, justify="left" if head in ("kind", "bought by") else "right")
+    rows = plain_table("DRAM (published energies of one type differ by a factor of several)")
+    for head in ("type", "pJ/bit", "unit", "GB/s per unit", "PHY mm2 per GB/s"):
+        rows.add_column(head, justify="left" if head in ("type", "unit") else "right")
     for name, dram in drams.items():
         rows.add_row(
             name,

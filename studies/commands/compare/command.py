@@ -46,7 +46,7 @@ def compare_studies(
     else:
         compare_plots.draw(found.comparison, out)
     if not as_json:
-        print_line(f"drawn: {out}", console)
+        print_line(f"wrote {out}", console)
 
 
 def findings(locations: Sequence[Location]) -> Findings:
@@ -58,7 +58,7 @@ def findings(locations: Sequence[Location]) -> Findings:
     arms = arms_of([read_run(location) for location in locations])
     comparison = compare(arms)
     if comparison is None:
-        raise UserError("no trial of these studies has a price, so there is nothing to compare")
+        raise UserError("no trial of these studies is feasible, so there is nothing to compare")
     spaces: dict[str, list[Run]] = {}
     for arm in arms:
         for run in arm.runs:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _SPENT_HEADS: Final = {
-    "evaluations": "evaluations",
-    "cpu_seconds": "CPU s",
-    "wall_seconds": "wall s",
+    "evaluations": "plans evaluated",
+    "cpu_seconds": "CPU time s",
+    "wall_seconds": "wall-clock s",
 }
 
 
@@ -73,7 +73,11 @@ def to_json(found: Findings) -> dict[str, Any]:
 def tables(found: Findings) -> "list[Table]":
     """Return the tables of a terminal: arms, parameters, exclusions."""
     heads, rows = _arm_rows(found.comparison)
-    arms = new_table("hypervolume of the front, in percent of all studies'", heads, ["arm"])
+    title = (
+        "Hypervolume of the final front, in percent of that of the front of all studies together; "
+        f"reference point: {_corner(found.comparison)}"
+    )
+    arms = new_table(title, heads, ["arm"])
     for row in rows:
         arms.add_row(*map(_text, row))
     return [arms, *_importance_tables(found), *_exclusion_tables(found)]
@@ -84,17 +88,18 @@ def page(found: Findings) -> str:
     comparison = found.comparison
     heads, rows = _arm_rows(comparison)
     note = (
-        "Share of the hypervolume of the front of all studies together, in logarithms, below "
-        f"{_corner(comparison)}. Median over the runs of an arm, and their range."
+        "Hypervolume in percent of that of the front of all studies together, measured in "
+        f"logarithms from the reference point {_corner(comparison)}: median over the runs of an "
+        "arm, and their range."
     )
     sections = [
-        f"<h1>{len(comparison.arms)} ways to search, compared</h1>",
-        card("Where they ended", note, table(heads, rows)),
-        "<h2>Growth</h2>",
+        f"<h1>Comparison of {len(comparison.arms)} arms</h1>",
+        card("Final fronts", note, table(heads, rows)),
+        "<h2>Growth of the hypervolume</h2>",
         f'<div class="pair">{"".join(_growth_cards(comparison))}</div>',
-        "<h2>Fronts</h2>",
+        "<h2>Pareto fronts</h2>",
         f'<div class="pair">{"".join(_front_cards(comparison))}</div>',
-        "<h2>The space</h2>",
+        "<h2>Hardware space</h2>",
         *_importance_cards(found),
         *_exclusion_cards(found),
     ]
@@ -109,10 +114,10 @@ def _corner(comparison: Comparison) -> str:
 
 def _arm_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     spent = [name for name in comparison.kinds() if name != "trials"]
-    heads = ["arm", "runs", "trials", "median %", "least %", "most %"]
+    heads = ["arm", "runs", "trials", "median %", "min %", "max %"]
     heads += [f"trials to {mark}%" for mark in MARKS]
     heads += [
-        "on the front",
+        "on common front",
         f"best {comparison.objectives[0].name}",
         *(_SPENT_HEADS[s] for s in spent),
     ]
@@ -137,7 +142,7 @@ def _front_cards(comparison: Comparison) -> list[str]:
     return [
         card(
             "",
-            "Ringed: on the front of all studies.",
+            "Ringed: on the front of all studies together.",
             plot(compare_plots.fronts(comparison, x, 0), f"front-{x}"),
         )
         for x in others
@@ -147,10 +152,10 @@ def _front_cards(comparison: Comparison) -> list[str]:
 def _importance_cards(found: Findings) -> list[str]:
     return [
         card(
-            f"What decides, in {space}",
+            f"Parameter importance in {space}",
             "Share of the variance of an objective's logarithm that a parameter explains "
             "(fANOVA over all trials).",
-            plot(stacked_bars(list(names), shares, "share"), f"importance-{space}"),
+            plot(stacked_bars(list(names), shares, "share of variance"), f"importance-{space}"),
         )
         for space, names, shares in _known_importances(found)
     ]
@@ -174,7 +179,10 @@ def _known_importances(
 def _importance_tables(found: Findings) -> "list[Table]":
     tables = []
     for space, by_name, by_parameter in _known_importances(found):
-        title = f"{space}: share of each objective's variance that a parameter explains (fANOVA)"
+        title = (
+            f"Parameter importance in {space}: share of each objective's variance that a parameter "
+            "explains (fANOVA)"
+        )
         shown = new_table(title, ["parameter", *by_name], ["parameter"])
         for parameter, shares in by_parameter.items():
             shown.add_row(parameter, *(f"{share:.3f}" for share in shares))

@@ -53,13 +53,17 @@ def run_compression(settings: Settings, as_json: bool, console: "Console") -> in
     except (DatasetError, WeightsError) as error:
         raise UserError(str(error)) from None
     except Stopped:
-        print_line(f"stopped; {settings.out} keeps what is done: the same command goes on", notes)
+        print_line(
+            f"stopped; finished steps are kept in {settings.out}; the same command resumes", notes
+        )
         return INTERRUPTED
     if as_json:
         print_json(record, console)
     else:
         print_compression(record, console)
-        print_line(f"{settings.out}: results.json, compression.png, weights and networks", notes)
+        print_line(
+            f"wrote results.json, compression.png, weights and networks to {settings.out}", notes
+        )
     return 0
 
 
@@ -75,17 +79,19 @@ def _claim(settings: Settings) -> None:
         try:
             held = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
-            raise UserError(f"{path} is no JSON; say --out DIR for another directory") from None
+            raise UserError(
+                f"{path} is not valid JSON; choose another directory with --out"
+            ) from None
         differ = [key for key, value in wanted.items() if held.get(key) != value]
         if differ:
             listed = "; ".join(f"{key} {held.get(key)!r}, now {wanted[key]!r}" for key in differ)
             raise UserError(
-                f"{settings.out} holds steps of other settings: {listed}; say --out DIR for "
-                "another directory, or the settings of before"
+                f"{settings.out} holds results with other settings: {listed}; choose another "
+                "directory with --out, or use the earlier settings"
             )
         return
     if settings.out.is_dir() and any(settings.out.iterdir()):
-        raise UserError(f"{settings.out} is not empty; say --out DIR for another directory")
+        raise UserError(f"{settings.out} is not empty; choose another directory with --out")
     with writing(path):
         settings.out.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(wanted, indent=2) + "\n")

@@ -22,15 +22,15 @@ def save_compression(path: Path, record: "Details") -> None:
     # without pyplot: no global state, no window, and nothing to close
     figure = Figure(figsize=(7.2, 4.6), layout="constrained", dpi=150)
     axes = figure.subplots()
-    title = f"{record['model']}, width {record['width']:g}, on {record['data']}"
+    title = f"{record['model']} (width multiplier {record['width']:g}) on {record['data']}"
     figure.suptitle(title, fontsize=11, parse_math=False)
     dense = record["dense"]["accuracy_percent"]
     axes.axhline(dense, color=INK, linewidth=1, linestyle=":", label="dense")
     axes.axhspan(dense - record["allowed_drop_points"], dense, color=FADED, alpha=0.35, zorder=0)
     for number, (method, found) in enumerate(record["methods"].items()):
         _draw(axes, method, found, (SERIES[number], _MARKERS[number]))
-    axes.set_xlabel("share pruned, or of the bytes that a narrower type saves")
-    axes.set_ylabel("top-1 accuracy, %")
+    axes.set_xlabel("fraction pruned (quantisation: fraction of bytes saved)")
+    axes.set_ylabel("top-1 accuracy (%)")
     axes.set_xlim(0, 1.02)
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)

@@ -15,14 +15,14 @@ LABELS: Final = {
     "weights": "weights",
     "channels": "channels",
     "float16": "float16",
-    "int8_uncalibrated": "int8, not calibrated",
+    "int8_uncalibrated": "int8, uncalibrated",
     "int8": "int8, calibrated",
     "int4": "int4, calibrated",
 }
 
 _HEADS: Final = (
-    "method", "pruned", "accuracy %", "+-", "not tuned %", "kB", "of dense", "params", "M MACs",
-    "elbow",
+    "method", "pruned", "accuracy %", "std dev", "before tuning %", "kB", "of dense", "params",
+    "M MACs", "elbow",
 )  # fmt: skip
 
 
@@ -30,12 +30,12 @@ def print_compression(record: "Details", console: "Console") -> None:
     """Print a record of :func:`~.record.compression_record`."""
     seeds = record["seeds"]
     print_line(
-        f"{record['model']}, width {record['width']:g}, on {record['data']} (tested with "
-        f"{record['tested_with']}), {seeds} seed{'s' if seeds > 1 else ''}",
+        f"Model {record['model']}, width multiplier {record['width']:g}, data {record['data']} "
+        f"(test set: {record['tested_with']}), {seeds} seed{'s' if seeds > 1 else ''}",
         console,
     )
     table = new_table(
-        "Accuracy, and what is left: parameters and multiply-accumulates that are not zero",
+        "Top-1 accuracy, stored size, and nonzero parameters and MACs (means over the seeds)",
         _HEADS,
         ("method", "elbow"),
     )
@@ -64,11 +64,12 @@ def _cells(level: dict[str, Any], dense: dict[str, Any], pruned: str) -> Iterato
 
 
 def _remarks(record: "Details") -> Iterator[str]:
+    yield ("before tuning: accuracy before fine-tuning; std dev: standard deviation over the seeds")
     yield (
-        f"Elbow (<): the most compressed level before the mean falls by more than "
-        f"{record['allowed_drop_points']:.2f} points, the larger of --tolerance "
-        f"{record['tolerance_points']:g} and the deviation of the dense model over seeds"
+        f"Elbow (<): the most compressed level before the mean accuracy drops by more than "
+        f"{record['allowed_drop_points']:.2f} percentage points (the larger of --tolerance "
+        f"{record['tolerance_points']:g} and the standard deviation of the dense model)"
     )
     for method, found in record["methods"].items():
         if found["elbow"] is None:
-            yield f"{LABELS[method]}: no elbow, the first level falls by more"
+            yield f"{LABELS[method]}: no elbow, because accuracy drops by more at the first level"

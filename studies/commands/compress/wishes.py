@@ -50,9 +50,11 @@ def settled(wishes: Wishes) -> Settings:
     named = [text.partition("=")[0] for text in wishes.levels if "=" in text]
     asked = [name for name in named if name not in methods]
     if asked and not faults:
-        faults.append(f"--levels for {asked[0]}, which no --method asks for")
+        faults.append(f"--levels {asked[0]}=...: method {asked[0]} is not selected with --method")
     if wishes.fine_tune is not None and not any(METHODS[name] for name in methods):
-        faults.append("--fine-tune is for weights and channels, which no --method asks for")
+        faults.append(
+            "--fine-tune applies to weights and channels; neither is selected with --method"
+        )
     if faults:
         raise UserError("\n".join(faults))
     entry = DATASETS[wishes.data]
@@ -81,21 +83,23 @@ def _faults(wishes: Wishes) -> Iterator[str]:
             yield f"{option} {name!r} is not known; {hint}{valid}"
     entry = DATASETS.get(wishes.data)
     if entry is not None and entry.needs_folder and wishes.data_dir is None:
-        yield f"--data {wishes.data} is read from a directory of yours; say --data-dir DIR"
+        yield f"--data {wishes.data} needs the directory of the data set; give it with --data-dir "
+        "DIR"
     if entry is not None and not entry.needs_folder and wishes.data_dir is not None:
-        yield f"--data {wishes.data} comes with a package; leave --data-dir {wishes.data_dir} out"
+        yield f"--data {wishes.data} comes with a Python package; leave --data-dir "
+        f"{wishes.data_dir} out"
     if wishes.width is not None and not 0.0 < wishes.width <= 4.0:
         yield f"--width must be above 0 and up to 4, got {wishes.width:g}"
     if not (isfinite(wishes.tolerance) and 0.0 <= wishes.tolerance <= 100.0):
-        yield f"--tolerance must be points of accuracy from 0 to 100, got {wishes.tolerance:g}"
+        yield f"--tolerance must be from 0 to 100 percentage points, got {wishes.tolerance:g}"
     if wishes.seeds > _MOST_SEEDS:
         yield f"--seeds must be up to {_MOST_SEEDS}, got {wishes.seeds}"
     if wishes.weights is not None and wishes.epochs is not None:
-        yield "--epochs trains from scratch, --weights does not; say one of them"
+        yield "--epochs trains from scratch and --weights does not train; use one of them"
     if wishes.weights is not None and not wishes.weights.is_file():
         yield f"--weights {wishes.weights}: there is no such file"
     if wishes.out is not None and wishes.out.exists() and not wishes.out.is_dir():
-        yield f"--out {wishes.out} is a file; say another directory"
+        yield f"--out {wishes.out} is a file; choose another directory"
 
 
 def read_levels(texts: Sequence[str]) -> tuple[dict[str, tuple[float, ...]], list[str]]:
@@ -111,7 +115,7 @@ def read_levels(texts: Sequence[str]) -> tuple[dict[str, tuple[float, ...]], lis
                 raise ValueError(f"{name!r} has no levels; {did_you_mean(name, pruning)}")
             shares = _shares(listed)
             if taken := [each for each in names if each in levels and sign]:
-                raise ValueError(f"{taken[0]} has levels already")
+                raise ValueError(f"levels of {taken[0]} are given twice")
             levels |= {each: shares for each in names if each not in levels}
         except ValueError as error:
             faults.append(f"--levels {text}: {error}")
@@ -124,10 +128,12 @@ def _shares(listed: str) -> tuple[float, ...]:
         try:
             share = float(part)
         except ValueError:
-            raise ValueError(f"{part!r} is no number; say shares such as 0.5,0.8") from None
+            raise ValueError(
+                f"{part!r} is not a number; levels are fractions such as 0.5,0.8"
+            ) from None
         if not 0.0 < share < 1.0:
-            raise ValueError(f"{part.strip()} must be a share above 0 and below 1")
+            raise ValueError(f"{part.strip()} must be a fraction above 0 and below 1")
         shares.append(share)
     if sorted(set(shares)) != shares:
-        raise ValueError("levels must ascend, for each one starts from the one before it")
+        raise ValueError("levels must ascend, because each level is pruned from the one before it")
     return tuple(shares)

@@ -62,7 +62,7 @@ def diagnose(read: "Callable[[], StudyConfig] | None", out: str | None) -> int:
             wrong += 1
             echo(f"  {'':<22} -> {finding.remedy}")
     problems = "1 problem" if wrong == 1 else f"{wrong} problems"
-    echo(f"{problems}, see the lines with !" if wrong else "all is well")
+    echo(f"{problems} found, marked with !" if wrong else "no problems found")
     return 1 if wrong else 0
 
 
@@ -72,10 +72,10 @@ def machine_findings() -> Iterator[Finding]:
     yield from _packages()
     yield _driver()
     cores, memory = len(os.sched_getaffinity(0)), _free_memory_bytes()
-    yield Finding("cores", f"{cores} that this process may use")
+    yield Finding("cores", f"{cores} available to this process")
     remedy = ""
     if memory is not None and memory < LEAST_MEMORY_BYTES:
-        remedy = "end other programs, or run with --workers 1"
+        remedy = "close other programs, or run studies with --workers 1"
     found = "unknown" if memory is None else f"{memory / _GIB:.1f} GiB free"
     yield Finding("memory", found, remedy)
     yield from _kernels()
@@ -87,7 +87,7 @@ def study_findings(read: "Callable[[], StudyConfig]", out: str | None) -> Iterat
     try:
         config = read()
     except UserError as error:
-        yield Finding("study", str(error), "mend the study file")
+        yield Finding("study", str(error), "correct the study file")
         return
     size = f"{config.trials} trials, {len(config.workloads)} networks"
     yield Finding("study", f"{config.name}: {size}, space {Path(config.space).stem}")
@@ -97,8 +97,8 @@ def study_findings(read: "Callable[[], StudyConfig]", out: str | None) -> Iterat
     if isinstance(target, SharedStudy):
         yield _database(target)
         return
-    yield _writable("output folder", target, "say another with --out")
-    yield _space("free disk", target, "free some, or say another folder with --out")
+    yield _writable("output directory", target, "choose another directory with --out")
+    yield _space("free disk space", target, "free some, or choose another directory with --out")
 
 
 def _database(location: SharedStudy) -> Finding:
@@ -107,10 +107,11 @@ def _database(location: SharedStudy) -> Finding:
     try:
         there = location.name in names_in(location)
     except UserError as error:
-        return Finding("database", str(error), "mend that, or say another place with --out")
+        return Finding("database", str(error), "correct this, or choose another place with --out")
     return Finding(
         "database",
-        f"{location.database} answers; {'has' if there else 'will get'} the study {location.name}",
+        f"{location.database} is reachable; study {location.name} "
+        f"{'exists' if there else 'will be created'}",
     )
 
 
@@ -130,10 +131,10 @@ def _packages() -> Iterator[Finding]:
 def _driver() -> Finding:
     """Say whether studies can be kept in a database, which most do without."""
     try:
-        return Finding("psycopg", f"{version('psycopg')}, for studies in a database")
+        return Finding("psycopg", f"{version('psycopg')} (for studies in a database)")
     except PackageNotFoundError:
         how = "pip install 'archloom[postgresql]'"
-        return Finding("psycopg", f"not installed; studies in a database need it: {how}")
+        return Finding("psycopg", f"not installed; only needed for studies in a database: {how}")
 
 
 def _name(requirement: str) -> str:
@@ -148,22 +149,22 @@ def _kernels() -> Iterator[Finding]:
     try:
         from archloom.evaluators.jit import cache_root, missing
     except ImportError as error:
-        yield Finding("kernels", f"cannot be looked at: {error}", "install archloom again")
+        yield Finding("kernels", f"cannot be checked: {error}", "reinstall archloom")
         return
     from .kernels import default_kernels
 
     kernels = default_kernels()
     root = cache_root(kernels)
-    remedy = "set NUMBA_CACHE_DIR to a folder that you may write"
+    remedy = "set NUMBA_CACHE_DIR to a writable directory"
     if root is None:
-        yield Finding("kernel cache", "no folder can be written", remedy)
+        yield Finding("kernel cache", "no writable directory found", remedy)
         return
     yield _writable("kernel cache", root, remedy)
-    yield _space("free disk for kernels", root, "free some, or set NUMBA_CACHE_DIR")
+    yield _space("disk for kernels", root, "free some disk space, or set NUMBA_CACHE_DIR")
     absent = missing(kernels)
     text = f"{len(kernels) - len(absent)} of {len(kernels)} compiled"
     # no problem: a study compiles them itself when it begins
-    yield Finding("kernels", text + ("; archloom compile makes the others" if absent else ""))
+    yield Finding("kernels", text + ("; compile the others: archloom compile" if absent else ""))
 
 
 def _feasibility(config: "StudyConfig") -> Finding:
@@ -173,19 +174,19 @@ def _feasibility(config: "StudyConfig") -> Finding:
     if unknown := without_forms(config.workloads):
         # to find out takes a while, and archloom run says how long
         about = ", ".join(workload.label for workload in unknown)
-        return Finding("feasible designs", f"known once the forms of {about} are trained")
+        return Finding("feasible designs", f"not known before compressed {about} is trained")
     try:
         prepare(config, config.space)
     except UserError as error:
-        return Finding("feasible designs", str(error), "widen the space or its limits")
-    return Finding("feasible designs", "there are")
+        return Finding("feasible designs", str(error), "relax the hardware space or its limits")
+    return Finding("feasible designs", "at least one exists")
 
 
 def _executor(config: "StudyConfig") -> Finding:
     """Say whether the executor could start, without starting it."""
     choice = config.executor
     if choice.name == "inline":
-        return Finding("executor", "inline: in this process")
+        return Finding("executor", "inline (trials run in this process)")
     if choice.address is None:
         workers = choice.workers or len(os.sched_getaffinity(0))
         return _writable(f"executor ray, {workers} workers", _ray_folder(), "set RAY_TMPDIR")
@@ -194,8 +195,8 @@ def _executor(config: "StudyConfig") -> Finding:
     try:
         check_reachable(choice.address)
     except UserError as error:
-        return Finding("executor", str(error), "start the cluster, or say --executor inline")
-    return Finding("executor", f"a Ray cluster answers at {choice.address}")
+        return Finding("executor", str(error), "start the cluster, or use --executor inline")
+    return Finding("executor", f"Ray cluster at {choice.address} is reachable")
 
 
 def _ray_folder() -> Path:
@@ -207,7 +208,7 @@ def _writable(what: str, path: Path, remedy: str) -> Finding:
     there = _existing(path)
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         return Finding(what, f"{path} (writable)")
-    return Finding(what, f"{path} cannot be written", remedy)
+    return Finding(what, f"{path} is not writable", remedy)
 
 
 def _space(what: str, path: Path, remedy: str) -> Finding:

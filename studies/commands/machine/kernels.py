@@ -52,8 +52,11 @@ def compile_kernels(console: "Console", workers: int | None, weaving: bool = Fal
     for one in failed:
         console.print(f"{one.name}: {one.error}", highlight=False, markup=False, soft_wrap=True)
     there, spent = len(kernels) - len(wanted), sum(one.cpu_s for one in done)
-    text = f"{len(done) - len(failed)} kernels compiled in {spent:.0f} CPU-s, {there} were there"
-    console.print(text if done else f"all {there} kernels are compiled", highlight=False)
+    text = (
+        f"{len(done) - len(failed)} kernels compiled in {spent:.0f} s of CPU time; {there} were "
+        "already compiled"
+    )
+    console.print(text if done else f"all {there} kernels were already compiled", highlight=False)
     return 1 if failed else 0
 
 
@@ -79,7 +82,7 @@ def compile_missing(
     if not wanted:
         return []
     found: list[Compiled] = []
-    stages.begin("compiling kernels, once on this machine", len(wanted))
+    stages.begin("compiling kernels (only once per machine)", len(wanted))
     try:
         for done in compile_ahead(wanted, workers or len(os.sched_getaffinity(0))):
             check()

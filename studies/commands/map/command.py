@@ -103,7 +103,9 @@ def map_cases(
     if solved and not output.as_json:
         print_solved(solved, sought.objective, console)
     if stopped:
-        print_line(f"stopped; {len(tasks) - len(solved)} of {len(tasks)} cases are left", notes)
+        print_line(
+            f"stopped; {len(tasks) - len(solved)} of {len(tasks)} cases are not mapped yet", notes
+        )
     stopped = draw(solved, sought, effort, output, notes, stopped)
     if stopped:
         return INTERRUPTED
@@ -123,10 +125,11 @@ def draw(
     longest = sorted(distinct.values(), key=lambda pair: -pair[1].cpu_s)[:PANELS]
     which = ""
     if len(longest) < len(distinct):
-        which = f"the {PANELS} of {len(distinct)} problems that took longest (--case picks one)"
+        which = f"the {PANELS} of {len(distinct)} problems with the longest search (use --case for "
+        "one)"
     if output.plot is not None and longest:
         draw_convergence([(t.title, s) for t, s in longest], sought.objective, output.plot)
-        print_line(f"{output.plot}: {which or 'how the search got there'}", notes)
+        print_line(f"wrote {output.plot}: {which or 'progress of the search'}", notes)
     if output.front is None or not longest or stopped:
         return stopped
     fronts = []
@@ -138,7 +141,7 @@ def draw(
             if fronts[-1][1].interrupted:
                 break
     draw_fronts(fronts, output.front)
-    print_line(f"{output.front}: {which or 'energy against latency'}", notes)
+    print_line(f"wrote {output.front}: {which or 'Pareto front of energy and latency'}", notes)
     return fronts[-1][1].interrupted
 
 
@@ -153,7 +156,7 @@ def solutions(tasks: Sequence[Task], effort: MappingEffort, live: MapProgress) -
         problem = task.problem
         if problem not in found:
             if problem.impossible() is None and (problem.setup.extras is None) not in compiled:
-                live.begin(task.title, "compiling, which takes a while the first time")
+                live.begin(task.title, "compiling kernels (only the first time)")
                 warm(problem, effort.search)
                 compiled.add(problem.setup.extras is None)
             live.begin(task.title, "searching")

@@ -103,7 +103,7 @@ def _in_files(message: str) -> str:
     """Say a key of ours in the words of Timeloop's files."""
     if "bandwidth_words" not in message:
         return ""
-    return "; in the architecture's file that is shared_bandwidth, in words a cycle"
+    return "; in the architecture file this is shared_bandwidth, in words per cycle"
 
 
 def _priced(case: Case) -> bool:
@@ -162,7 +162,7 @@ def _level_json(case: Case, result: EvaluatedCase, names: dict[str, str], v: int
 
 
 _TEXTS = ("level", "tensor")
-_COLUMNS = ("level", "used", "tensor", "tile", "reads", "fills", "updates", "energy, pJ", "share")
+_COLUMNS = ("level", "used", "tensor", "tile", "reads", "fills", "updates", "energy pJ", "share")
 
 
 def print_evaluated(
@@ -223,20 +223,21 @@ def _summary(case: Case, result: EvaluatedCase, table: str | None) -> list[str]:
     macs = prod(case.layer.bounds)
     utilisation = macs / (result.cycles * case.hardware.macs)
     lines = [
-        f"energy {result.energy_pj:,.10g} pJ, {result.energy_pj / macs:.4g} pJ for each of "
-        f"{macs:,} multiply-accumulates",
-        f"cycles {int(result.cycles):,}, {utilisation:.1%} of {case.hardware.macs} multipliers"
-        f"{_limit(case, result)}",
-        f"EDP {result.energy_pj * result.cycles:.6e} pJ cycles",
-        "Tile, reads, fills and updates are words of one instance in use; energies are of all.",
+        f"energy: {result.energy_pj:,.10g} pJ ({result.energy_pj / macs:.4g} pJ per MAC, {macs:,} "
+        "MACs)",
+        f"latency: {int(result.cycles):,} cycles, utilisation {utilisation:.1%} of "
+        f"{case.hardware.macs} multipliers{_limit(case, result)}",
+        f"EDP: {result.energy_pj * result.cycles:.6e} pJ x cycles",
+        "Tile, reads, fills and updates are in words per used instance; energies are sums over all "
+        "instances.",
     ]
     if table:
         levels = case.hardware.levels
         open_levels = [level.name for level in levels if level.energy is None]
         what = ", ".join([*open_levels, *(["multipliers"] if case.hardware.mac_pj is None else [])])
-        lines.append(f"Table {table} prices what the files leave open: {what}.")
+        lines.append(f"Energies that the files do not give come from table {table}: {what}.")
         if levels[-1].energy is None:
-            lines.append(f"It takes {levels[-1].name} for {case.hardware.dram.upper()}.")
+            lines.append(f"Level {levels[-1].name} is modelled as {case.hardware.dram.upper()}.")
     return lines
 
 
@@ -246,4 +247,4 @@ def _limit(case: Case, result: EvaluatedCase) -> str:
         return ""
     slowest = int(np.argmax(result.port_cycles))
     name = case.hardware.levels[slowest].name
-    return f"; the steps alone take {result.compute_cycles:,}, the ports of {name} take longer"
+    return f"; limited by the bandwidth of {name} (computation takes {result.compute_cycles:,})"

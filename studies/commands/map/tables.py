@@ -73,7 +73,7 @@ def print_solved(solved: Sequence[Solved], objective: str, console: "Console") -
     for row in rows.values():
         task, solution = row[0]
         if solution.infeasible is not None:
-            free = "; --bypass free lets all bypass" if task.problem.constraints.levels else ""
+            free = "; --bypass free may help" if task.problem.constraints.levels else ""
             print_line(f"{_ids(row)}, {task.title}: {solution.infeasible}{free}", console)
     if len(solved) == 1 and solved[0][1].mapping is not None:
         _print_nest(*solved[0], console)
@@ -85,8 +85,8 @@ def _table(rows: Sequence[Sequence[Solved]], objective: str) -> "Table":
     names = {"edp": "EDP", "energy": "energy", "latency": "latency"}
     both = any(row[0][1].exact is not None for row in rows)
     table = new_table(
-        f"Mappings of least {names[objective]}",
-        [*columns, "gap", *(["exact factors"] if both else []), "evaluations", "CPU-s"],
+        f"Mappings of lowest {names[objective]}",
+        [*columns, "gap", *(["exact factors"] if both else []), "evaluations", "CPU time s"],
         _TEXTS,
     )
     for row in rows:
@@ -112,7 +112,7 @@ def _exact_text(solution: Solution) -> str:
     if exact is None:
         return ""
     ratio = exact.objective / solution.objective if solution.objective > 0 else 1.0
-    worse = "the same" if exact.mapping == solution.mapping else f"x{ratio:.4g}"
+    worse = "same mapping" if exact.mapping == solution.mapping else f"x{ratio:.4g}"
     return f"{worse}, {gap_text(None if exact.gap_percent == inf else exact.gap_percent)}"
 
 
@@ -132,12 +132,12 @@ def _print_nest(task: Task, solution: Solution, console: "Console") -> None:
         for dim, place in sorted(task.case.slots.items(), key=lambda item: item[1])
         if task.case.layer.bounds[place] > 1
     )
-    print_line(f"{task.title} ({bounds or 'one step'})", console)
+    print_line(f"{task.title} ({bounds or 'a single operation'})", console)
     for line in loop_nest(solution.mapping, task.case.hardware):
         print_line(f"  {line}", console)
     print_line(
-        "Levels from the outside; [WIO]: weights, inputs, outputs held there; loops from the "
-        "outermost; x and y side by side.\n",
+        "Levels from the outermost to the innermost. [WIO]: tensors held at a level (weights, "
+        "inputs, outputs). Loops: outermost first; x and y are spatial (unrolled on the mesh).\n",
         console,
     )
 
@@ -147,17 +147,17 @@ def _summary(found: Sequence[Solution], cases: int) -> str:
     proven = sum(s.proven for s in mapped)
     unknown = sum(s.gap_percent == inf for s in mapped)
     gaps = [s.gap_percent for s in mapped if 0 < s.gap_percent < inf]
-    parts = [f"{proven} proven"]
+    parts = [f"{proven} proven optimal"]
     if gaps:
         parts.append(f"{len(gaps)} with a gap of at most {percent(max(gaps))}")
     if unknown:
-        parts.append(f"{unknown} without a proof")
+        parts.append(f"{unknown} without a bound")
     if len(mapped) < len(found):
         parts.append(f"{len(found) - len(mapped)} without a mapping")
     problems = f"{len(found)} problem{'' if len(found) == 1 else 's'}"
     of = f" of {cases} cases" if cases != len(found) else ""
     spent = sum(s.cpu_s for s in found)
-    return f"{problems}{of}: {', '.join(parts)}; {spent:.2f} CPU-s"
+    return f"{problems}{of}: {', '.join(parts)}; {spent:.2f} s of CPU time"
 
 
 class MapProgress(LiveLine):
@@ -178,6 +178,6 @@ class MapProgress(LiveLine):
 
     def tell(self, stand: MappingProgress) -> None:
         """Show where the search stands."""
-        gap = f", at least {stand.bound:.4g}" if stand.bound > 0 else ""
-        text = f"{self._title}: {stand.objective:.4g}{gap}, {stand.evaluations:,} evaluations"
+        gap = f", lower bound {stand.bound:.4g}" if stand.bound > 0 else ""
+        text = f"{self._title}: best {stand.objective:.4g}{gap}, {stand.evaluations:,} evaluations"
         self.show(plain(text))

@@ -64,7 +64,7 @@ def reproduce_tables(
             for name, results in kept.items():
                 done[name] = _measure(results, out, name, view)
     except KeyboardInterrupt:
-        print_line("stopped; with --out what is measured is kept", notes)
+        print_line("stopped; with --out, finished results are kept", notes)
         return INTERRUPTED
     if as_json:
         import json
@@ -75,7 +75,7 @@ def reproduce_tables(
         for part in printed(one):
             print_whole(part, console) if not isinstance(part, str) else print_line(part, console)
     for name in done if out is not None else ():
-        print_line(f"{out}/{name}: .json, .md, .png", notes)
+        print_line(f"wrote {out}/{name}.json, .md and .png", notes)
     return 0
 
 

@@ -20,8 +20,8 @@ _HEADS: Final = {
     "npu": "NPU",
     "batch": "batch",
     "layout": "layout",
-    "sequence_length": "length",
-    "weight_buffer_mib": "weights, MiB",
+    "sequence_length": "sequence length",
+    "weight_buffer_mib": "weight buffer MiB",
     "scheduler": "scheduler",
 }
 
@@ -35,7 +35,7 @@ def printed(results: Results) -> "Iterator[Table | str]":
     yield table
     if results.table.published:
         heads, rows = _published(results)
-        table = new_table("Published figures", heads, ["figure", "source", "why"])
+        table = new_table("Published figures", heads, ["figure", "source", "remark"])
         for row in rows:
             table.add_row(*map(plain, row))
         yield table
@@ -90,11 +90,11 @@ def _rows(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
 
 def _cell(row: Row, metric: str) -> str:
     if not row.figures:
-        return "cannot run" if metric == "bound_gain_percent" else ""
+        return "infeasible" if metric == "bound_gain_percent" else ""
     value = row.figures.get(metric)
     if value is not None:
         return _text(metric, value)
-    return f"{row.starved} starve" if metric in ("antt", "worst_slowdown") else ""
+    return f"{row.starved} starved" if metric in ("antt", "worst_slowdown") else ""
 
 
 def _text(metric: str, value: float) -> str:
@@ -116,7 +116,7 @@ def _published(results: Results) -> tuple[list[str], list[list[str]]]:
             theirs.source,
             theirs.why,
         ])  # fmt: skip
-    return ["figure", "paper", "ours", "source", "why"], cells
+    return ["figure", "paper", "archloom", "source", "remark"], cells
 
 
 def _notes(results: Results) -> Iterator[str]:
@@ -124,4 +124,4 @@ def _notes(results: Results) -> Iterator[str]:
         yield results.table.note.strip()
     reasons = dict.fromkeys(reason for row in results.rows for reason in row.infeasible)
     for reason in reasons:
-        yield f"Cannot run: {reason}"
+        yield f"Infeasible: {reason}"

@@ -68,7 +68,7 @@ def compared(path: Path) -> Iterator[Agreement]:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         raise UserError(f"{path}: {reason}") from None
     if empty:
-        raise UserError(f"{path}: holds no cases; it needs one JSON object a line")
+        raise UserError(f"{path}: holds no cases; it needs one JSON object per line")
 
 
 def summary(agreements: Iterable[Agreement]) -> Summary:
@@ -136,14 +136,14 @@ def _print_failures(result: Summary, rows: int, console: "Console") -> None:
     if different:
         print_whole(_differences(different), console)
     if any(not c.expected for c in shown):
-        print_line("* the record says itself that its figures are off", console)
+        print_line("* known difference: the record itself marks its figures as inexact", console)
     if len(result.failures) > rows:
-        print_line(f"and {len(result.failures) - rows} more cases; --rows shows more", console)
+        print_line(f"and {len(result.failures) - rows} more cases; show more with --rows", console)
 
 
 def _differences(cases: Sequence[Agreement]) -> "Table":
-    columns = ("case", "what", "ours", "recorded", "difference")
-    table = new_table("Disagreements, the worst first", columns, columns[:2])
+    columns = ("case", "figure", "archloom", "recorded", "difference")
+    table = new_table("Differences, largest first", columns, columns[:2])
     for case in cases:
         for i, d in enumerate(case.differences[:_SHOWN]):
             table.add_row(
@@ -161,23 +161,23 @@ def _differences(cases: Sequence[Agreement]) -> "Table":
 def _print_summary(path: Path, result: Summary, console: "Console") -> None:
     known = len(result.failures) - len(result.unexpected)
     print_line(
-        f"{path}: {result.cases} case{'s' if result.cases > 1 else ''}; counts equal in "
+        f"{path}: {result.cases} case{'s' if result.cases > 1 else ''}; access counts equal in "
         f"{result.counts_equal}, energy in {result.energy_equal}, cycles in {result.cycles_equal}",
         console,
     )
     if known:
-        print_line(f"{known} of the others are records that are known to be off", console)
+        print_line(f"{known} of the other cases have records that are marked as inexact", console)
     for case in result.truncated:
         d = case.truncated[0]
         print_line(
-            f"{case.name}: {d.what} is recorded one word short ({d.theirs:,.0f} for "
-            f"{d.ours:,.0f}), cut to an integer; counted as equal",
+            f"{case.name}: {d.what} was recorded one word lower ({d.theirs:,.0f} instead of "
+            f"{d.ours:,.0f}) because Timeloop truncated it to an integer; counted as equal",
             console,
         )
     unexpected = len(result.unexpected)
     if unexpected:
         verb = "case differs" if unexpected == 1 else "cases differ"
-        print_line(f"{unexpected} {verb} that should agree", console)
+        print_line(f"{unexpected} {verb} unexpectedly", console)
 
 
 def chapters() -> tuple[Chapter, ...]:
@@ -195,7 +195,7 @@ def chapters() -> tuple[Chapter, ...]:
 
 def show_published(as_json: bool, as_markdown: bool, console: "Console") -> bool:
     """Print all figures; True if every band holds."""
-    with console.status("mapping the networks of the papers"):
+    with console.status("evaluating the networks of the published chips"):
         found = chapters()
     if as_json:
         print(json.dumps([_chapter_json(chapter) for chapter in found]))
@@ -230,7 +230,7 @@ def _print_chapter(chapter: Chapter, console: "Console") -> None:
     from rich.table import Table
 
     table = Table(title=chapter.title, title_justify="left")
-    for name in ("figure", "ours", "published", "ratio", "band", "reason"):
+    for name in ("figure", "archloom", "published", "ratio", "allowed", "reason"):
         table.add_column(name, justify="left" if name in ("figure", "reason") else "right")
     for f in chapter.figures:
         table.add_row(f.name, *_cells(f), f.reason, style=None if f.holds else "red")
@@ -245,13 +245,14 @@ def _cells(figure: Figure) -> tuple[str, str, str, str]:
 
 HEAD = """# Validation
 
-`archloom validate` computes every figure of this page, prints it beside the published one, and
-exits with 1 if a ratio leaves its band; with `--markdown` it prints the page. Access counts, energy
-and cycles are held against recorded outputs of Timeloop with `archloom validate CASES.jsonl`: see
-[timeloop.md](../reference/timeloop.md) and [oracle.md](oracle.md).
+`archloom validate` computes every figure of this page and prints it beside the published one. Its
+exit code is 1 if a ratio is outside its allowed range. `archloom validate --markdown` prints this
+page. Access counts, energy and cycles are compared with recorded outputs of Timeloop by
+`archloom validate CASES.jsonl`: see [timeloop.md](../reference/timeloop.md) and
+[oracle.md](oracle.md).
 
-"Ratio" is ours over theirs. A band is what we hold ourselves to; figures without one are there to
-be explained.
+The ratio is the figure of archloom divided by the published figure. Figures without an allowed
+range are not checked; the last column gives the reason for the difference.
 """
 
 
@@ -260,7 +261,7 @@ def markdown(found: Iterable[Chapter]) -> str:
     parts = [HEAD]
     for chapter in found:
         parts.append(f"\n## {chapter.title}\n\n{chapter.text.strip()}\n")
-        parts.append("\n| figure | ours | theirs | ratio | band | source | reason |")
+        parts.append("\n| figure | archloom | published | ratio | allowed | source | reason |")
         parts.append("\n|---|---|---|---|---|---|---|\n")
         for f in chapter.figures:
             cells = " | ".join((f.name, *_cells(f), f.source, f.reason))

@@ -101,7 +101,7 @@ class Answer:
                 raise UserError("--csv and --json exclude each other; use one of them")
         with faults.collecting():
             if self.missed is not None and not self.stable:
-                raise UserError("--missed is for --stable; say both")
+                raise UserError("--missed applies to --stable; give both or neither")
         with faults.collecting():
             if self.missed is not None and not 0.0 <= self.missed < 1.0:
                 raise UserError(f"--missed must be from 0 and below 1, got {self.missed:g}")
@@ -120,7 +120,7 @@ def policy_of(rule: str, slack: float | None, shed: float | None, shed_at: str |
     if shed_at is not None:
         known(shed_at, "--shed-at", list(SHED_AT))
         if shed is None:
-            raise UserError("--shed-at says when --shed is looked at; say both")
+            raise UserError("--shed-at applies to --shed; give both or neither")
     for option, value in (("--slack", slack), ("--shed", shed)):
         if value is not None and not 0.0 <= value <= 1e6:
             raise UserError(f"{option} must be from 0 up to 1e6, got {value:g}")
@@ -156,10 +156,12 @@ def serve_requests(
         with ProgressView(notes) as view:
             tenants = tenants_of(tenancy, stream.seed, view)
             if tenants is None or isinstance(tenants, Infeasible):
-                print_line(str(tenants or "stopped before all networks had a plan"), notes)
+                print_line(
+                    str(tenants or "stopped before a plan of every network was found"), notes
+                )
                 return INTERRUPTED if tenants is None else NOTHING_FOUND
             _check(tenants, stream, policy, answer)
-            view.begin("serving")
+            view.begin("simulating requests")
             requests = requests_of(stream, tenants)
             found = served(tenants, policy, requests, _most(stream), log=_logged(tenants, requests))
             stable = _stable(tenants, stream, policy, answer)
@@ -168,7 +170,7 @@ def serve_requests(
     except TickError as error:
         raise UserError(str(error)) from None
     except KeyboardInterrupt:
-        print_line("stopped before all requests were served", notes)
+        print_line("stopped before all requests were simulated", notes)
         return INTERRUPTED
     record = serving_record(found, serving_metrics(found), stream, stable)
     if answer.as_csv:
@@ -179,7 +181,7 @@ def serve_requests(
         print_serving(record, console)
     if answer.plot is not None:
         save_serving(answer.plot, found, curves)
-        print_line(f"{answer.plot}: what requests got", notes)
+        print_line(f"wrote {answer.plot}: latency, goodput and 99th percentile", notes)
     return 0
 
 
@@ -208,9 +210,13 @@ def _check(tenants: Tenants, stream: Stream, policy: Policy, answer: Answer) -> 
     }
     if len(without) == len(tenants.chains):
         for option in (option for option, there in asked.items() if there):
-            raise UserError(f"{option} needs a deadline: give a network one with --deadline")
+            raise UserError(
+                f"{option} needs deadlines; give at least one network a deadline with --deadline"
+            )
     if answer.stable and not stream.open:
-        raise UserError("--stable scales random arrivals; say --arrivals poisson or bursts")
+        raise UserError(
+            "--stable varies the load of random arrivals; use --arrivals poisson or bursts"
+        )
 
 
 def _stable(tenants: Tenants, stream: Stream, policy: Policy, answer: Answer) -> StableLoad | None:

@@ -68,7 +68,9 @@ class Stream:
                 "--requests": self.requests is not None,
             }
             for option in (option for option, there in given.items() if there):
-                raise UserError(f"--trace and {option} exclude each other; a trace says it all")
+                raise UserError(
+                    f"--trace and {option} exclude each other; the trace defines all requests"
+                )
         if self.load is not None and self.qps is not None:
             raise UserError("--load and --qps exclude each other; use one of them")
         for option, value in (("--load", self.load), ("--qps", self.qps)):
@@ -76,13 +78,13 @@ class Stream:
                 continue
             if not self.open:
                 raise UserError(
-                    f"{option} is for poisson and bursts; in --arrivals {self.kind} a request "
-                    "comes when one has ended"
+                    f"{option} applies to poisson and bursts; with --arrivals {self.kind} a "
+                    "request arrives when another one has ended"
                 )
             if not (isfinite(value) and 0 < value <= 1e9):
                 raise UserError(f"{option} must be above 0 and at most 1e9, got {value:g}")
         if self.size is not None and self.kind not in ("bursts", "batches"):
-            raise UserError(f"--size is for bursts and batches, not for --arrivals {self.kind}")
+            raise UserError(f"--size applies to bursts and batches, not to --arrivals {self.kind}")
         if (self.requests or 0) > _MOST_REQUESTS:
             raise UserError(f"--requests must be at most {_MOST_REQUESTS}, got {self.requests}")
 
@@ -141,7 +143,7 @@ def _traced(path: Path, tenants: Tenants) -> Requests:
     ticks = np.rint(trace.seconds * tenants.ticks_per_s)
     if ticks.max() > 2**59:
         raise UserError(
-            f"--trace {path}: a request comes after {trace.seconds.max():g} s; at most "
-            f"{2**59 / tenants.ticks_per_s:.4g} s can be counted in ticks of a byte"
+            f"--trace {path}: a request arrives at {trace.seconds.max():g} s; the simulation "
+            f"covers at most {2**59 / tenants.ticks_per_s:.4g} s"
         )
     return given_requests(ticks.astype(np.int64), trace.network, tenants.within)

@@ -134,7 +134,7 @@ def print_serving(record: "Details", console: "Console") -> None:
     names = ", ".join(network["name"] for network in record["networks"])
     load = "" if record["load"] is None else f", load {record['load']:.3g}"
     print_line(
-        f"{names} on {record['hardware']}: {record['requests']:,} requests, "
+        f"{names} on {record['hardware']}: {record['requests']:,} requests, arrivals "
         f"{record['arrivals']}{load}; policy {record['policy']}\n",
         console,
     )
@@ -144,9 +144,9 @@ def print_serving(record: "Details", console: "Console") -> None:
 
 
 def _networks(record: "Details") -> "Table":
-    heads = ("network", "alone ms", "deadline ms", "requests", "shed", "missed",
-             "p50 ms", "p99 ms", "p50 x alone", "p99 x alone")  # fmt: skip
-    table = new_table("Latency of finished requests", heads, ("network",))
+    heads = ("network", "isolated ms", "deadline ms", "requests", "shed", "missed",
+             "p50 ms", "p99 ms", "p50 x isolated", "p99 x isolated")  # fmt: skip
+    table = new_table("Latency of finished requests (percentiles)", heads, ("network",))
     for network in record["networks"]:
         count = max(1, network["requests"])
         latencies = (network[key] for key in ("p50_ms", "p99_ms", "p50_isolated", "p99_isolated"))
@@ -167,29 +167,38 @@ def _number(value: float | None, style: str) -> str:
 
 
 def _remarks(record: "Details") -> Iterator[str]:
-    shed = f", {record['shed_share']:.1%} by shedding" if record["shed_share"] else ""
-    yield f"Missed {record['missed_share']:.1%} of all requests{shed}"
     yield (
-        f"Goodput {record['goodput_qps']:,.0f} of {record['offered_qps']:,.0f} requests a second; "
-        f"in STP {record['goodput_stp']:.3f} of {record['offered_stp']:.3f}, no policy gets above "
-        f"{record['goodput_bound_stp']:.3f}"
+        "isolated: time between queries when the network runs alone; shed: rejected; missed: shed, "
+        "or finished after the deadline; STP: system throughput in units of isolated throughput"
+    )
+    shed = f", of which {record['shed_share']:.1%} were shed" if record["shed_share"] else ""
+    yield f"Missed deadlines: {record['missed_share']:.1%} of all requests{shed}"
+    yield (
+        f"Goodput: {record['goodput_qps']:,.0f} of {record['offered_qps']:,.0f} offered requests "
+        f"per second; STP {record['goodput_stp']:.3f} of {record['offered_stp']:.3f} offered "
+        f"(upper bound for any policy: {record['goodput_bound_stp']:.3f})"
     )
     peak, room = record["map_peak_bytes"], record["map_buffer_bytes"]
     if peak is not None and peak > room:
         yield (
-            f"Maps take up to {peak / _MIB:,.1f} MiB at a time, the map buffer has "
-            f"{room / _MIB:,.1f} MiB: it is taken to hold them; spilling some would cost time"
+            f"Feature maps need up to {peak / _MIB:,.1f} MiB, but their buffer holds "
+            f"{room / _MIB:,.1f} MiB. The simulation assumes that they fit; spilling them to DRAM "
+            "would take more time."
         )
     stable = record["stable"]
     if stable is None:
         return
     if not stable["load"]:
-        yield f"Stable load: none; more than {stable['missed_share']:.1%} are missed at any load"
+        yield (
+            f"Stable load: none; more than {stable['missed_share']:.1%} of the requests miss their "
+            "deadline at any load"
+        )
         return
     bound = "" if stable["bound"] is None else (
-        f"; no policy gets above {stable['bound']:.3f} ({stable['gap_percent']:.1f} % higher)"
+        f"; upper bound for any policy: {stable['bound']:.3f} ({stable['gap_percent']:.1f} % "
+        "higher)"
     )  # fmt: skip
     yield (
-        f"Stable load {stable['load']:.3f}, {stable['qps']:,.0f} requests a second, with at most "
-        f"{stable['missed_share']:.1%} missed{bound}"
+        f"Stable load: {stable['load']:.3f} ({stable['qps']:,.0f} requests per second) with at "
+        f"most {stable['missed_share']:.1%} missed deadlines{bound}"
     )

@@ -92,19 +92,19 @@ def _column_faults(heads: Sequence[str]) -> list[str]:
         if head not in known
     ]
     if NETWORK not in heads:
-        faults.append(f"no column {NETWORK}; it says whose request each line is")
+        faults.append(f"column {NETWORK} is missing; it names the network of each request")
     times = [head for head in heads if head in TIMES]
     if len(times) != 1:
         found = " and ".join(times) or "none"
-        faults.append(f"a trace has one column of times ({', '.join(TIMES)}), found {found}")
+        faults.append(f"a trace needs exactly one time column ({', '.join(TIMES)}), found {found}")
     if len(set(heads)) < len(heads):
-        faults.append("a column stands twice")
+        faults.append("a column name occurs twice")
     return faults
 
 
 def _row_fault(row: Sequence[str], heads: Sequence[str], at: int, names: Sequence[str]) -> str:
     if len(row) != len(heads):
-        return f"has {len(row)} cells for {len(heads)} columns"
+        return f"has {len(row)} values, but there are {len(heads)} columns"
     faults = []
     try:
         time = float(row[at])

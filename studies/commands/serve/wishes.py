@@ -37,7 +37,9 @@ def read_deadlines(texts: Sequence[str], names: Sequence[str]) -> tuple[Deadline
             continue
         if not sign:
             if general is not None:
-                faults.append(f"--deadline {text}: all networks have one already; name a network")
+                faults.append(
+                    f"--deadline {text}: a deadline for all networks is given twice; name a network"
+                )
             general = deadline
     if faults:
         raise UserError("\n".join(faults))
@@ -48,7 +50,8 @@ def _deadline(text: str) -> Deadline:
     found = _DEADLINE.fullmatch(text)
     if found is None:
         raise ValueError(
-            "must be a number with its unit: s, ms, us, or x for isolated times; such as 20ms or 4x"
+            "must be a number with a unit: s, ms, us, or x for multiples of the isolated query "
+            "time; for example 20ms or 4x"
         )
     amount, unit = float(found[1]), found[2]
     return Deadline(amount, isolated=True) if unit == "x" else Deadline(amount * _UNITS[unit])
@@ -68,13 +71,15 @@ def read_shares(texts: Sequence[str], names: Sequence[str]) -> tuple[float, ...]
         name, sign, amount = text.rpartition("=")
         try:
             if not sign:
-                raise ValueError("must be NETWORK=NUMBER")
+                raise ValueError("must have the form NETWORK=NUMBER")
             shares[_new_place(name, names, shares)] = _share(amount)
         except ValueError as error:
             faults.append(f"--share {text}: {error}")
     missing = [name for place, name in enumerate(names) if place not in shares]
     if missing and not faults:
-        faults.append(f"--share: {', '.join(missing)} has none; give all networks one, or none")
+        faults.append(
+            f"--share: {', '.join(missing)} has no share; give every network a share, or none"
+        )
     if faults:
         raise UserError("\n".join(faults))
     return tuple(shares[place] for place in range(len(names)))
@@ -84,7 +89,7 @@ def _share(text: str) -> float:
     try:
         share = float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no number") from None
+        raise ValueError(f"{text!r} is not a number") from None
     if not 1e-6 <= share <= 1e6:
         raise ValueError("must be from 1e-06 up to 1e+06")
     return share
@@ -102,12 +107,12 @@ def place_of(name: str, names: Sequence[str]) -> int:
     if len(short) == 1:
         return short[0]
     if short:
-        raise ValueError(f"{name!r} means several: {', '.join(names[place] for place in short)}")
-    raise ValueError(f"no network {name!r} is served; {did_you_mean(name, names)}")
+        raise ValueError(f"{name!r} is ambiguous: {', '.join(names[place] for place in short)}")
+    raise ValueError(f"network {name!r} is not among the networks; {did_you_mean(name, names)}")
 
 
 def _new_place(name: str, names: Sequence[str], there: Collection[int]) -> int:
     place = place_of(name, names)
     if place in there:
-        raise ValueError(f"{names[place]} has one already")
+        raise ValueError(f"{names[place]} is given twice")
     return place

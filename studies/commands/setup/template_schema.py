@@ -40,20 +40,22 @@ _DIMS: Final[Form] = {"type": "array", "items": {"enum": list(DIMS)}, "uniqueIte
 
 #: what parameters, definitions and rules are; no class of the hardware knows them
 _MEANINGS: Final = {
-    "description": "what the template is, for people",
-    "parameters": "what the search chooses, by name",
-    "define": "names for numbers and expressions over parameters and over what stands before",
-    "rules": "what no design may break; one that does is infeasible, with these numbers",
-    "values": "the values, ascending; texts are categories",
-    "low": "the least value, in place of values",
-    "high": "the largest value, in place of values",
-    "step": "from one value to the next, where scale is linear",
-    "scale": "`pow2`: values double, and the search sees their logarithm; `linear` otherwise",
-    "when": "expression: where it does not hold, the parameter or level is left out",
-    "needed": "an amount, as a number or an expression: at most `available`",
-    "available": "an amount, as a number or an expression",
-    "unit": "unit of both amounts, for messages; may be empty",
-    "hint": "what would mend it, for messages",
+    "description": "description of the template",
+    "parameters": "parameters that the search chooses, by name",
+    "define": "named values: numbers, or expressions over parameters and earlier definitions",
+    "rules": "rules that every design must satisfy; a design that violates one is infeasible",
+    "values": "allowed values, ascending; text values are categories",
+    "low": "smallest value, as an alternative to `values`",
+    "high": "largest value, as an alternative to `values`",
+    "step": "difference between values, for scale `linear`",
+    "scale": "`pow2`: each value is twice the one before, and the search uses logarithms; "
+    "`linear`: equal steps",
+    "when": "condition, as an expression; if it is false, the parameter or level does not exist",
+    "needed": "required amount, as a number or an expression; the rule holds if it is at most "
+    "`available`",
+    "available": "available amount, as a number or an expression",
+    "unit": "unit of both amounts, for error messages; may be empty",
+    "hint": "how to fix a violation, for error messages",
 }
 
 #: keys whose examples no default shows

@@ -86,7 +86,7 @@ def read_chain_table(path: Path) -> Chain:
         name, rows = _json_rows(text, name, faults)
     amounts = [[_amount(row, column, faults) for column in AMOUNTS] for row in rows]
     if not rows and not faults:
-        faults.append("holds no layers; a chain needs one at least")
+        faults.append("holds no layers; at least one is needed")
     if faults:
         raise _refusal(path, faults)
     weights, cycles, maps, footprints, live = np.array(amounts, np.int64).T
@@ -131,11 +131,13 @@ def _csv_rows(text: str, faults: list[str]) -> Iterator[_Row]:
                     # each row would be wrong for the same reason
                     return
             elif len(stripped) != len(heads):
-                faults.append(f"{place}: has {len(stripped)} cells for {len(heads)} columns")
+                faults.append(
+                    f"{place}: has {len(stripped)} values, but there are {len(heads)} columns"
+                )
             else:
                 yield _Row(place, dict(zip(heads, stripped, strict=True)))
     except csv.Error as error:
-        faults.append(f"line {reader.line_num}: is no CSV: {error}")
+        faults.append(f"line {reader.line_num}: is not CSV: {error}")
     if heads is None and not faults:
         faults.append(f"is empty; its first line must name columns: {', '.join(COLUMNS)}")
 
@@ -143,9 +145,9 @@ def _csv_rows(text: str, faults: list[str]) -> Iterator[_Row]:
 def _wrong_heads(heads: Sequence[str]) -> Iterator[str]:
     for number, head in enumerate(heads):
         if head not in COLUMNS:
-            yield f"{head!r} is no column; {did_you_mean(head, COLUMNS)}"
+            yield f"{head!r} is an unknown column; {did_you_mean(head, COLUMNS)}"
         elif head in heads[:number]:
-            yield f"column {head} stands twice"
+            yield f"column {head} occurs twice"
     for column in REQUIRED:
         if column not in heads:
             yield f"column {column} is missing"
@@ -164,7 +166,7 @@ def _json_rows(text: str, name: str, faults: list[str]) -> tuple[str, list[_Row]
     unknown = [key for key in data if key not in known]
     faults += [f"{key}: is an unknown key; {did_you_mean(key, known)}" for key in unknown]
     if not isinstance(data.get("name", ""), str):
-        faults.append(f"name: {data['name']!r} must be a text")
+        faults.append(f"name: {data['name']!r} must be a string")
     layers = data.get("layers")
     if not isinstance(layers, list):
         faults.append("layers: must be a list of layers")

@@ -71,5 +71,5 @@ def check_maps(chains: Sequence[Chain], chip: Chip) -> None:
     """
     wrong = [why for chain in chains if (why := unfit_layer(chain, chip.npu)) is not None]
     if wrong:
-        hint = "--maps unlimited takes the map buffer to hold whatever networks need"
+        hint = "--maps unlimited assumes that the feature map buffer is large enough"
         raise NoRoomError("\n".join([*map(str, wrong), hint]))

@@ -86,8 +86,8 @@ def _npu(asked: Asked, size: int | None) -> Chip:
     }
     if refused := [option for option, value in given.items() if value]:
         raise UserError(
-            f"{', '.join(refused)}: NPU {asked.name} is as its paper has it; give options of "
-            "hardware to a preset, a template or a file"
+            f"{', '.join(refused)}: NPU {asked.name} is fixed as in its paper; these options apply "
+            "to presets, templates and template files"
         )
     if size is not None:
         npu = replace(npu, weight_buffer_bytes=size)

@@ -129,7 +129,7 @@ def weave_networks(
     except KeyboardInterrupt:
         result = None
     if result is None:
-        print_line("stopped before there was a schedule", notes)
+        print_line("stopped before a schedule was found", notes)
         return INTERRUPTED
     if output.as_json:
         print_json(result_record(result), console)
@@ -155,7 +155,7 @@ def _woven(
     except TickError as error:
         raise UserError(str(error)) from None
     weaver = WEAVERS[weaving.name]()
-    stages.begin(f"weaving {work.first[-1]:,} layers with {weaving.name}")
+    stages.begin(f"scheduling {work.first[-1]:,} layers with {weaving.name}")
     try:
         weave = weaver.stream if weaving.stream else weaver.weave
         found: Woven | Stream = weave(work, weaving.seed)
@@ -187,7 +187,7 @@ def _draw(result: Result, output: Output, notes: "Console") -> None:
     )
     if output.plot is not None:
         save_woven(run, output.plot)
-        print_line(f"{output.plot}: both engines and the buffers over time", notes)
+        print_line(f"wrote {output.plot}: DRAM transfers, computation and buffers over time", notes)
     if output.trace is not None:
         save_trace(run, output.trace)
-        print_line(f"{output.trace}: the same for https://ui.perfetto.dev", notes)
+        print_line(f"wrote {output.trace}: trace for https://ui.perfetto.dev", notes)

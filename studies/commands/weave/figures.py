@@ -64,10 +64,10 @@ class Result:
     def title(self) -> str:
         """What runs where, and who scheduled it."""
         names = [chain.name for chain in self.chains]
-        queries = "endless queries" if self.weaving.stream else "one query each"
+        queries = "streams of queries" if self.weaving.stream else "one query each"
         return (
-            f"{', '.join(names[:-1])} and {names[-1]} on {self.chip.npu.name}, {queries}: "
-            f"{self.weaving.name}"
+            f"{', '.join(names[:-1])} and {names[-1]} on {self.chip.npu.name}, {queries}, "
+            f"scheduler {self.weaving.name}"
         )
 
     @property

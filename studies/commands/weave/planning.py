@@ -61,11 +61,15 @@ def effort_for(
         UserError: options of plans where there are none.
     """
     planner, mapping = planning.planner or _PLANNER, planning.mapping or _MAPPING
-    nothing = "tables hold their layers" if all(isinstance(s.what, Chain) for s in sources) else ""
+    nothing = (
+        "tables already define their layers"
+        if all(isinstance(s.what, Chain) for s in sources)
+        else ""
+    )
     if chip.array is not None:
-        nothing = f"layers of NPU {chip.npu.name} are weight-stationary and by themselves"
+        nothing = f"NPU {chip.npu.name} runs each layer unfused with a weight-stationary mapping"
     if planning.said and nothing:
-        raise UserError(f"{', '.join(planning.said)}: {nothing}; nothing is planned")
+        raise UserError(f"{', '.join(planning.said)}: {nothing}; leave these options out")
     settings = SoftwareSettings(fusion=planner, mapping=mapping)
     if planning.mapping_evaluations is not None:
         settings = replace(settings, mapping_evaluations=planning.mapping_evaluations)

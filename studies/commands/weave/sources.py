@@ -53,11 +53,13 @@ def read_sources(texts: Sequence[str], batch: int | None, least: int = 2) -> lis
             faults.append(str(error))
     if not faults and len(texts) < least:
         faults.append(
-            f"{texts[0]} is alone: name two networks at least, to be woven with each other; "
-            "archloom schedule shows what one does"
+            f"{texts[0]} is the only network: give at least two networks; for a single network use "
+            "archloom schedule"
         )
     if not faults and batch is not None and all(isinstance(s.what, Chain) for s in found):
-        faults.append(f"--batch {batch}: tables hold layers of the batch that they were made for")
+        faults.append(
+            f"--batch {batch}: tables of layers have a fixed batch size; leave --batch out"
+        )
     if faults:
         raise UserError("\n".join(faults))
     return _labelled(found)
@@ -76,8 +78,8 @@ def _read(text: str, batch: int | None) -> Source:
     network = find_network(normal(name, Path.cwd()), asked)
     if not network.macs:
         raise UserError(
-            f"{network.name}: none of its {len(network.layers)} layers runs on MACs, so there is "
-            "nothing to weave"
+            f"{network.name}: none of its {len(network.layers)} layers has MACs, so there is "
+            "nothing to schedule"
         )
     label = f"{network.name}({', '.join(map(str.strip, others))})" if others else network.name
     return Source(label, network, own or batch)

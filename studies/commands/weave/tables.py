@@ -28,22 +28,22 @@ _LEAST_PRICE: Final = 1e-6
 _COMMON: Final = (
     ("layers", "layers", 1, ",d"),
     ("weight_bytes", "weights MiB", _MIB, ",.2f"),
-    ("map_bytes", "maps MiB", _MIB, ",.2f"),
-    ("compute_us", "array us", 1, ",.1f"),
-    ("dram_us", "DRAM us", 1, ",.1f"),
+    ("map_bytes", "DRAM feature maps MiB", _MIB, ",.2f"),
+    ("compute_us", "array busy us", 1, ",.1f"),
+    ("dram_us", "DRAM busy us", 1, ",.1f"),
 )
 _OF_QUERY: Final = (
-    ("alone_us", "alone us", 1, ",.1f"),
-    ("done_us", "done us", 1, ",.1f"),
+    ("alone_us", "isolated us", 1, ",.1f"),
+    ("done_us", "finished us", 1, ",.1f"),
     ("slowdown", "slowdown", 1, ".3f"),
 )
 _OF_STREAM: Final = (
-    ("isolated_us", "alone us", 1, ",.1f"),
+    ("isolated_us", "isolated us", 1, ",.1f"),
     ("queries_per_s", "queries/s", 1, ",.1f"),
-    ("bound_queries_per_s", "in the bound", 1, ",.1f"),
+    ("bound_queries_per_s", "queries/s at bound", 1, ",.1f"),
     ("stp", "STP", 1, ".3f"),
-    ("mean_slowdown", "slowdown", 1, ".3f"),
-    ("worst_slowdown", "worst", 1, ".3f"),
+    ("mean_slowdown", "mean slowdown", 1, ".3f"),
+    ("worst_slowdown", "worst slowdown", 1, ".3f"),
 )
 
 
@@ -63,9 +63,9 @@ def _networks(record: Details) -> "Table":
     heads = ["network", "batch", *(head for _, head, _, _ in columns)]
     npu = record["npu"]
     title = (
-        f"Networks; {npu['dram_gbytes_per_s']:,.4g} GB/s, {npu['clock_mhz']:,.4g} MHz, "
-        f"{_mib(npu['weight_buffer_bytes'])} for weights, "
-        f"{_mib(npu['map_buffer_bytes'])} for maps"
+        f"Networks (DRAM {npu['dram_gbytes_per_s']:,.4g} GB/s, clock {npu['clock_mhz']:,.4g} MHz, "
+        f"weight buffer {_mib(npu['weight_buffer_bytes'])}, feature map buffer "
+        f"{_mib(npu['map_buffer_bytes'])})"
     )
     table = new_table(title, heads, heads[:1])
     for network in record["networks"]:
@@ -94,31 +94,31 @@ def _figures(record: Details) -> "Table":
         gap = "proven optimal" if record["proven"] else percent(record["gap_percent"])
         makespan, bound = record["makespan_us"], record["lower_bound_us"]
         table.add_row("makespan (us)", f"{makespan:,.2f}", f"{bound:,.2f}", gap)
-        table.add_row("one after another (us)", f"{record['one_after_another_us']:,.2f}", "", "")
+        table.add_row("makespan, sequential (us)", f"{record['one_after_another_us']:,.2f}", "", "")
         table.add_row("STP", f"{record['stp']:.4f}", "", "")
     antt = record["antt"]
     table.add_row("ANTT", "infinite" if antt is None else f"{antt:.4f}", "", "")
-    for key, name in (("array_active", "array active"), ("dram_active", "DRAM active")):
+    for key, name in (("array_active", "array utilisation"), ("dram_active", "DRAM utilisation")):
         table.add_row(name, percent(100 * record[key]), "", "")
     maps = record["maps"]
-    table.add_row("maps on chip, at most (MiB)", f"{maps['peak_bytes'] / _MIB:,.2f}", "", "")
+    table.add_row("peak feature maps on chip (MiB)", f"{maps['peak_bytes'] / _MIB:,.2f}", "", "")
     return table
 
 
 def _remarks(result: Result, record: Details) -> Iterator[str]:
-    yield f"Made by {record['scheduler']}: {record['rule']}"
+    yield f"Scheduler {record['scheduler']}: {record['rule']}"
     if isinstance(result.found, Stream):
         yield from _prices(record)
     else:
         saved = 1 - record["makespan_us"] / record["one_after_another_us"]
         yield (
-            f"Woven, both engines are done {percent(100 * saved)} earlier than one network after "
-            "another"
+            f"The schedule is {percent(100 * saved)} shorter than running the networks one after "
+            "another."
         )
     if result.chip.array is not None:
         yield (
-            "Layers: MACs alone, weight-stationary, maps on chip (docs/explanation/weaving.md); "
-            "the paper's figures are of MAESTRO"
+            "Layer model: weight-stationary, only layers with MACs, feature maps stay on chip "
+            "(docs/explanation/weaving.md). The paper's figures were computed with MAESTRO."
         )
     yield from _maps(result, record)
 
@@ -128,28 +128,32 @@ def _prices(record: Details) -> Iterator[str]:
     bound = record["stp_bound"]
     array, dram = (record[key] / bound for key in ("array_price", "dram_price"))
     yield (
-        f"To the bound, 1% more DRAM bandwidth is worth {percent(dram)} of STP, a 1% faster array "
-        f"{percent(array)}"
+        f"Sensitivity of the bound: 1% more DRAM bandwidth adds {percent(dram)} of STP, a 1% "
+        f"faster array {percent(array)}"
     )
     if (order := record["order_price"] / bound) > _LEAST_PRICE:
         yield (
-            f"{percent(100 * order)} of the bound is set by the order of layers within a network, "
-            "which neither engine shortens alone"
+            f"{percent(100 * order)} of the bound is due to the order of layers within a network; "
+            "a faster array or more bandwidth alone does not change it"
         )
     elif min(array, dram) < _LEAST_PRICE:
         scarce = "the array" if array > dram else "DRAM"
-        yield f"All networks wait for {scarce}: no order of their layers makes STP larger than 1"
+        yield f"All networks are limited by {scarce}: no order of their layers has an STP above 1"
     idle = [n["name"] for n in record["networks"] if not n["bound_queries_per_s"]]
     if idle and len(idle) < len(record["networks"]):
-        yield f"The bound is reached without {', '.join(idle)}: two networks fill both engines"
+        yield (
+            f"The bound is reached without {', '.join(idle)}: the other networks keep the array "
+            "and DRAM busy"
+        )
 
 
 def _maps(result: Result, record: Details) -> Iterator[str]:
     maps, npu = record["maps"], result.chip.npu
     if maps["spilled_bytes"]:
         yield (
-            f"Maps of paused networks did not all fit: {_mib(maps['spilled_bytes'])} are written "
-            "out and read back, which is in these figures (--maps unlimited leaves it out)"
+            f"Feature maps of paused networks do not all fit on chip: "
+            f"{_mib(maps['spilled_bytes'])} are written to DRAM and read back; the figures include "
+            "this (--maps unlimited ignores it)"
         )
     if maps["fit"]:
         return
@@ -158,7 +162,7 @@ def _maps(result: Result, record: Details) -> Iterator[str]:
     m = int(result.found.order.chain[result.peak.step])
     layer = result.chains[m].layers[int(result.work.layer[part])]
     yield (
-        f"Maps: {_mib(short)} more than the buffer holds while {result.chains[m].name}, layer "
-        f"{layer} runs and other networks keep {_mib(maps['peak_paused_bytes'])}; the buffer is "
-        "taken to be as large as that (--maps unlimited)"
+        f"Feature maps need {_mib(short)} more than their buffer holds, while layer {layer} of "
+        f"{result.chains[m].name} runs and other networks keep {_mib(maps['peak_paused_bytes'])}; "
+        "with --maps unlimited the buffer is assumed to be large enough"
     )

@@ -12,25 +12,26 @@ from .entries import LIMITED, LIMITS
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints(Section):
-    """Caps of a design, limits of what its software reaches, and the least accuracy.
+    """Caps on area and TDP, and limits on metrics.
 
-    A design above a cap, below that accuracy, or whose bound is beyond a limit, is never proposed;
-    one that breaks a limit in spite of its bound is no member of the front.
+    Designs above a cap, below the accuracy limit, or with a lower bound beyond a limit are never
+    proposed. Designs that violate a limit after evaluation are not on the front.
 
     Attributes:
-        area_mm2: most area of the chip.
-        tdp_w: most thermal design power.
-        edp_js: most energy-delay product of an inference.
-        energy_j: most energy of an inference.
-        latency_s: most time of one pass, the whole batch.
-        throughput_per_s: least inferences a second.
-        perf_per_tdp_per_s_w: least inferences a second and watt of TDP.
-        utilisation: least share of the MACs that work.
-        goodput_per_s: least inferences a second of all tenants, each times its weight.
-        stable_load_per_s: least load of requests at random that keeps all deadlines.
-        stp: least system throughput of all tenants.
-        deadline_ratio: most latency over deadline, of the worst tenant.
-        accuracy_percent: least accuracy of workloads in compressed forms.
+        area_mm2: maximum area of the chip.
+        tdp_w: maximum thermal design power (TDP).
+        edp_js: maximum energy-delay product of an inference.
+        energy_j: maximum energy of an inference.
+        latency_s: maximum latency of one pass over the whole batch.
+        throughput_per_s: minimum throughput in inferences per second.
+        perf_per_tdp_per_s_w: minimum throughput per TDP, in inferences per second and watt.
+        utilisation: minimum utilisation of the MAC array, from 0 to 1.
+        goodput_per_s: minimum goodput of all tenants: inferences per second, each times its weight.
+        stable_load_per_s: minimum stable load of the tenants: rate of random requests at which
+            hardly any misses its deadline.
+        stp: minimum system throughput (STP) of all tenants.
+        deadline_ratio: maximum ratio of latency to deadline, of the worst tenant.
+        accuracy_percent: minimum accuracy of compressed workloads.
     """
 
     area_mm2: Annotated[float | None, AREA_MM2.or_none()] = None

@@ -82,7 +82,7 @@ def _read_limits(entries: Any, beside: Reading) -> tuple[Limit, ...]:
         with collecting(faults, *([i] if whole else [])):
             limit = _limit(metric, entry)
             if limit.objective in [other.objective for other in limits]:
-                raise entry_error(f"{limit.objective.name} is limited already")
+                raise entry_error(f"{limit.objective.name} has a limit already")
             limits.append(limit)
     if faults:
         raise EntryError(faults)
@@ -170,9 +170,10 @@ def _for_known(
 
 
 _ABOUT_WHICH: Final = """\
-    aggregate: over the workloads: geometric mean, worst, or weighted sum.
-    workload: label of the only one that counts.
-    weights: of workloads in a weighted sum, by label.
+    aggregate: how the metric is aggregated over the workloads: ``geomean`` (geometric mean),
+        ``max`` (worst workload) or ``weighted_sum``.
+    workload: label of a single workload to use instead of an aggregate.
+    weights: weights of the workloads for ``weighted_sum``, by label.
 """
 
 
@@ -189,7 +190,8 @@ def _objectives_form() -> Form:
     metrics = {"enum": list(METRICS)}
     entry = {
         "type": "object",
-        "description": f"An objective.\n\nAttributes:\n    metric: its name.\n{_ABOUT_WHICH}",
+        "description": "An objective.\n\nAttributes:\n    metric: metric to "
+        f"optimise.\n{_ABOUT_WHICH}",
         "properties": {"metric": metrics, **_of_which_form()},
         "required": ["metric"],
         "additionalProperties": False,
@@ -198,7 +200,10 @@ def _objectives_form() -> Form:
 
 
 def _limits_form() -> Form:
-    about = "A limit.\n\nAttributes:\n    limit: at most, or at least where more is better.\n"
+    about = (
+        "A limit on a metric.\n\nAttributes:\n    limit: maximum value, or minimum value where "
+        "more is better.\n"
+    )
     entry = {
         "type": "object",
         "description": about + _ABOUT_WHICH,

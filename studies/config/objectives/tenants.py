@@ -45,8 +45,8 @@ def _read_tenants(entries: Any, beside: Reading) -> tuple[Tenant, ...]:
     if not faults and tenants and max(given) > MOST_RATIO * min(given):
         faults.add(
             Place(),
-            f"shares are from {min(given):g} to {max(given):g}; the largest may be {MOST_RATIO:g} "
-            "times the least: leave out who hardly ever comes",
+            f"shares are from {min(given):g} to {max(given):g}; the largest may be at most "
+            f"{MOST_RATIO:g} times the smallest; leave out rare tenants",
         )
     if faults:
         raise EntryError(faults)
@@ -106,13 +106,13 @@ def _tenants_data(tenants: Sequence[Tenant]) -> list[dict[str, Any]]:
 
 
 _ABOUT: Final = """\
-A workload that shares the chip.
+A tenant: a workload that shares the accelerator with others.
 
 Attributes:
-    workload: its label.
-    share: of all inferences, beside the shares of the others.
-    weight: what an inference is worth.
-    deadline_ms: how long a request may take.
+    workload: label of the workload.
+    share: relative number of inferences of this tenant.
+    weight: weight of an inference of this tenant in goodput.
+    deadline_ms: maximum latency of a request.
 """
 
 

@@ -49,20 +49,24 @@ def _countable(software: "Software", _: Reading) -> "Software":
 
 @dataclass(frozen=True, kw_only=True)
 class Software(Section):
-    """How the software of one design is searched; see ``archloom.search.software.search``.
+    """How fusion plans and mappings of a design are searched.
 
     Attributes:
-        fusion: planner that decides which layers run together; its name, or name and options.
-        population: individuals of planners that breed.
-        mapping: search for the mapping of a layer; its name, or name and options.
-        mapping_evaluations: mappings evaluated for each layer, tile and residency at most.
-        factors: which tile sizes: ``exact`` multiply to the loop bounds, ``padded`` to bounds that
-            suit the meshes, ``imperfect`` to more, of which only the true ones run.
-        constraints: what all mappings satisfy: dataflow, unrolling, loop orders, bypass.
-        budget: what a unit of a trial's budget buys: ``plans``, or plans and mappings as they
-            promise (``shared``).
-        fusion_options: options of the planner, where they do not stand beside its name.
-        mapping_options: options of the mapping search, where they do not stand beside its name.
+        fusion: fusion planner: its name, or a mapping of its name and options.
+        population: population size of genetic fusion planners.
+        mapping: mapping search: its name, or a mapping of its name and options.
+        mapping_evaluations: maximum number of mappings evaluated for each mapping problem (a layer
+            with its tile shape and the tensors already in the buffer).
+        factors: tile sizes of mappings. ``exact``: they divide the loop bounds. ``padded``: loop
+            bounds are rounded up so that they divide well, and the padding is computed too.
+            ``imperfect``: they are free, and the last tile of a loop may be smaller.
+        constraints: constraints on all mappings: dataflow, unrolling, loop orders, bypass.
+        budget: how the budget of a trial is spent: ``plans`` (each unit evaluates one fusion plan)
+        or
+            ``shared`` (each unit evaluates a plan or refines a mapping, whichever promises more).
+        fusion_options: options of the fusion planner, as an alternative to a mapping in ``fusion``.
+        mapping_options: options of the mapping search, as an alternative to a mapping in
+        ``mapping``.
     """
 
     fusion: Annotated[str, _FUSION] = "joint"

@@ -42,11 +42,11 @@ _VECTORS: Final = 3000
 _ROOM: Final = 1.08
 """The axis ends so much above the highest of what it shows."""
 _KINDS: Final[dict[Kind, tuple[str, str]]] = {
-    "pinned": ("#475569", "hatched: kept for several groups"),
+    "pinned": ("#475569", "pinned for several groups (hatched)"),
     "weights": ("#94a3b8", "resident weights"),
-    "map": (SERIES[0], "maps (a colour each)"),
-    "streamed": ("#e2e8f0", "tiles of what streams"),
-    "in flight": ("#f8e3a1", "in flight from and to DRAM"),
+    "map": (SERIES[0], "feature maps (one colour each)"),
+    "streamed": ("#e2e8f0", "tiles of streamed operands"),
+    "in flight": ("#f8e3a1", "transfers from and to DRAM"),
 }
 """Colours and names, from the bottom of a stack to its top."""
 
@@ -133,8 +133,8 @@ def _title(cost: NetworkCost, segments: Sequence[TimelineSegment]) -> str:
     peak = max(segment.words for segment in segments)
     level = cost.hardware.levels[-2].name
     return (
-        f"{cost.network.name} on {cost.hardware.name}: what {level} holds over one pass of "
-        f"{cost.latency_cycles:,} cycles; at most {peak / capacity:.0%} of it"
+        f"{cost.network.name} on {cost.hardware.name}: contents of {level} during one pass "
+        f"({cost.latency_cycles:,} cycles); peak use {peak / capacity:.0%}"
     )
 
 
@@ -166,14 +166,14 @@ def _draw(axes: "Axes", segments: Sequence[TimelineSegment], cost: NetworkCost) 
         axes.add_collection(part)
     said = f"capacity {capacity:,.1f} {unit}"
     if low:
-        axes.text(0.995, 0.985, f"{said}, far above", color=ACCENT, fontsize=8.5, ha="right",
+        axes.text(0.995, 0.985, f"{said} (above the axis)", color=ACCENT, fontsize=8.5, ha="right",
                   va="top", transform=axes.transAxes)  # fmt: skip
     else:
         axes.axhline(capacity, color=ACCENT, lw=1.4, ls="--")
         axes.text(0.003, capacity, said, color=ACCENT, fontsize=8.5, va="bottom",
                   transform=axes.get_yaxis_transform())  # fmt: skip
     axes.set(xlim=(0, width), ylim=(0, height * _ROOM))
-    axes.set(xlabel="cycles", ylabel=f"{unit} in the buffer")
+    axes.set(xlabel="time (cycles)", ylabel=f"buffer contents ({unit})")
     axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
     axes.grid(axis="y", alpha=0.3)
     axes.set_axisbelow(True)

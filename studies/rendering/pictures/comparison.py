@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from plotly.graph_objects import Figure
 
-VOLUME_LABEL: Final = "hypervolume (% of all studies' front)"
+VOLUME_LABEL: Final = "hypervolume (% of the front of all studies)"
 
 #: panels beside each other in a picture
 _ACROSS: Final = 3
@@ -149,5 +149,5 @@ def _fronts(axes: "Axes", comparison: Comparison) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_title("ringed: on the front of all studies", fontsize=10, color=INK)
+    axes.set_title("ringed: on the front of all studies together", fontsize=10, color=INK)
     axes.grid(alpha=0.3, which="both")

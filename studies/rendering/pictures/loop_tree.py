@@ -68,7 +68,7 @@ def _leaves(nest: Details) -> list[_Box]:
         for layer in nest["layers"]
     ]
     passing = operand_texts(nest, STREAMS)
-    return [*found, (["through the buffer:", *passing], _PASSING)] if passing else found
+    return [*found, (["streamed through the buffer:", *passing], _PASSING)] if passing else found
 
 
 def _tree(

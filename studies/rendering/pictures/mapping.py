@@ -33,21 +33,23 @@ def draw_convergence(
     found: Sequence[tuple[str, Solution]], objective: str, path: Path, subtitle: str = ""
 ) -> None:
     """Draw best objective and lower bound against CPU time, one panel for each title."""
-    figure, panels = _panels(len(found), f"Search for the least {LABELS[objective]}{subtitle}")
+    figure, panels = _panels(len(found), f"Mapping search: minimise {LABELS[objective]}{subtitle}")
     for axes, (title, solution) in zip(panels, found, strict=True):
         _convergence(axes, solution)
         best = f"{_short(solution.objective)}, {gap_text(_known(solution.gap_percent))}"
         _finish(axes, f"{title}\n{best} after {_seconds(solution.cpu_s)}")
-        axes.set(xlabel="CPU seconds", ylabel=LABELS[objective])
+        axes.set(xlabel="CPU time (s)", ylabel=LABELS[objective])
     save_figure(figure, path)
 
 
 def draw_fronts(found: Sequence[tuple[str, FrontFound]], path: Path, subtitle: str = "") -> None:
     """Draw the front of energy against latency, one panel for each title."""
-    figure, panels = _panels(len(found), f"Energy and latency of the best mappings{subtitle}")
+    figure, panels = _panels(
+        len(found), f"Pareto front of energy and latency over mappings{subtitle}"
+    )
     for axes, (title, front) in zip(panels, found, strict=True):
         _front(axes, front)
-        state = "proven" if front.proven else "not complete: more time would add faster ones"
+        state = "proven complete" if front.proven else "incomplete (search limit reached)"
         points = f"{len(front.points)} point{'' if len(front.points) == 1 else 's'}"
         _finish(axes, f"{title}\n{points}, {state}, {_seconds(front.cpu_s)}")
         axes.set(xlabel="latency (cycles)", ylabel="energy (pJ)")
@@ -87,7 +89,7 @@ def _convergence(axes: "Axes", solution: Solution) -> None:
         axes.fill_between(*later, best[known:], step="post", color=FADED, alpha=0.35, lw=0,
                           label="gap")  # fmt: skip
     if solution.proven:
-        axes.plot(times[-1:], best[-1:], marker="o", ms=7, ls="", color=INK, label="proven")
+        axes.plot(times[-1:], best[-1:], marker="o", ms=7, ls="", color=INK, label="proven optimal")
     axes.set(xscale="log", yscale="log")
     _ticks(axes, "x", [times[max(0, begin - 1)], times[-1]])
     _ticks(axes, "y", [*shown, top])
@@ -95,21 +97,23 @@ def _convergence(axes: "Axes", solution: Solution) -> None:
 
 def _front(axes: "Axes", front: FrontFound) -> None:
     if not front.points:
-        axes.text(0.5, 0.5, "no point was proven", ha="center", transform=axes.transAxes)
+        axes.text(
+            0.5, 0.5, "no point of the front was proven", ha="center", transform=axes.transAxes
+        )
         return
     points = front.points[::-1]
     cycles, energy = [p[0] for p in points], [p[1] for p in points]
     far = (2.5 * max(cycles), 2.5 * max(energy))
     seen = [p for p in front.seen if p[0] <= far[0] and p[1] <= far[1]]
-    axes.scatter(*_columns(seen), s=12, c=FADED, lw=0, label="other mappings seen", zorder=2)
+    axes.scatter(*_columns(seen), s=12, c=FADED, lw=0, label="other evaluated mappings", zorder=2)
     axes.step(cycles, energy, where="post", color=SERIES[0], lw=1, alpha=0.6, zorder=3)
     axes.scatter(cycles, energy, s=34, color=SERIES[0], edgecolors=INK, linewidths=0.6,
-                 label="best compromises", zorder=4)  # fmt: skip
+                 label="Pareto front", zorder=4)  # fmt: skip
     least = front.least_edp
     assert least is not None
     edp = least[0] * least[1]
     axes.scatter([least[0]], [least[1]], s=230, marker="*", color=ACCENT, edgecolors=INK,
-                 linewidths=0.7, label=f"least EDP, {_short(edp)}", zorder=5)  # fmt: skip
+                 linewidths=0.7, label=f"lowest EDP: {_short(edp)}", zorder=5)  # fmt: skip
     axes.set(xscale="log", yscale="log")
     _ticks(axes, "x", [*cycles, *(p[0] for p in seen)])
     _ticks(axes, "y", [*energy, *(p[1] for p in seen)])

@@ -26,7 +26,7 @@ KINDS: Final[dict[str, str]] = {
     "convolution": "#3b6ea5",
     "depthwise convolution": "#0e7490",
     "matrix product": "#6d4a9e",
-    "product of two maps": "#a23b72",
+    "product of two feature maps": "#a23b72",
     "pooling": "#8a5a2b",
     "elementwise": "#64707d",
     "norm": "#b45309",
@@ -134,10 +134,10 @@ def picture_card(
 
     note = f"{network!r}"[1:-1].partition(": ")[2]
     if groups is not None:
-        note += ". Colours enclose layers that run fused" if groups else ". Nothing runs fused"
+        note += ". Coloured areas are fused groups" if groups else ". No layers are fused"
     return card(
         title,
-        f"{note}. Hover over a node for details, drag to move.",
+        f"{note}. Hover over a node for details; drag to move the view.",
         f'<div class="scroll">{plot(network_figure(network, groups or (), pinned), name)}</div>',
     )
 
@@ -206,7 +206,7 @@ def network_scene(
     kept = [layout.lines[line] for line in pinned_lines(drawn, pinned)]
     if kept:
         bands = [_band(a, b, _THICK) for line in kept for a, b in pairwise(line)]
-        parts.append(Areas(bands, _KEPT, "stays in the buffer between groups"))
+        parts.append(Areas(bands, _KEPT, "pinned in the buffer between groups"))
     for number, group in enumerate(groups):
         first = min(named[name] for name in group.layers)
         parts += _label(group.label, layout.places[first], sizes[first], number)
@@ -215,7 +215,7 @@ def network_scene(
     if ends:
         parts.append(Lines([line for line, _ in ends], _FAR, 1.3))
         marks = [box(line[1], _DOT - 3, _DOT - 3) for line, _ in ends]
-        parts.append(Areas(marks, _FAR, "read far away"))
+        parts.append(Areas(marks, _FAR, "read by a distant layer"))
     tips = [*_tips(graph, layout, sizes), *((line[1], text) for line, text in ends)]
     scene = Scene(layout.width, layout.height, tuple(parts), tuple(tips))
     return with_trees(scene, [group.tree for group in groups if group.tree])
@@ -334,7 +334,7 @@ def _ends(
     for (i, side), names in others.items():
         (x, y), (width, height) = layout.places[i], sizes[i]
         x, y = x + side * width / 4, y + side * height / 2
-        what = "read far away by" if side > 0 else "reads from far away"
+        what = "read by distant layers:" if side > 0 else "reads from distant layers:"
         more = (f"and {len(names) - _LISTED} more",) if len(names) > _LISTED else ()
         ends.append((((x, y), (x, y + side * _STUB)), (what, *names[:_LISTED], *more)))
     return ends

@@ -29,7 +29,7 @@ DOT_KIND: Final = "concatenation"
 OPERATOR_KINDS: Final[dict[str, str]] = {
     "conv": "convolution",
     "gemm": "matrix product",
-    "matmul": "product of two maps",
+    "matmul": "product of two feature maps",
     **dict.fromkeys(("maxpool", "avgpool"), "pooling"),
     **dict.fromkeys(("add", "mul", "div", "rotary", *ACTIVATIONS), "elementwise"),
     **dict.fromkeys(("scale_shift", "softmax", "layer_norm", "rms_norm", "group_norm"), "norm"),
@@ -163,7 +163,7 @@ def _dot(drawn: _Drawn, places: dict[str, int], sources: tuple[str, ...]) -> int
         0,
     )
     dot = drawn.dots[sources] = len(drawn.nodes)
-    about = (DOT_KIND, f"{len(sources)} maps: {sources[0]} .. {sources[-1]}")
+    about = (DOT_KIND, f"{len(sources)} feature maps: {sources[0]} .. {sources[-1]}")
     drawn.nodes.append(Node("", DOT_KIND, rank, "", about))
     if begun:
         drawn.connect(drawn.dots[sources[:begun]], dot)
@@ -174,7 +174,7 @@ def _dot(drawn: _Drawn, places: dict[str, int], sources: tuple[str, ...]) -> int
 
 def _input_node(network: Network, name: str, rank: int) -> Node:
     shape = shape_text(network.map_shape(name))
-    return Node(name, INPUT_KIND, rank, shape, (name, f"comes from outside: {shape}"))
+    return Node(name, INPUT_KIND, rank, shape, (name, f"input of the network: {shape}"))
 
 
 def _note(layer: Layer) -> str:
@@ -190,14 +190,14 @@ def _about(network: Network, position: int, leaves: bool, note: str | None) -> t
     if layer.uses_macs:
         lines.append(f"{layer.macs:,} MACs")
     else:
-        lines.append(f"{layer.vector_ops:,} operations of the vector unit")
+        lines.append(f"{layer.vector_ops:,} vector unit operations")
     if layer.params:
-        lines.append(f"{layer.params:,} params")
+        lines.append(f"{layer.params:,} parameters")
     if layer.weights_of:
-        lines.append(f"weights of {layer.weights_of}")
+        lines.append(f"shares the weights of {layer.weights_of}")
     lines.append(f"reads {reads_text(network, position)}")
     if leaves:
-        lines.append("its result leaves the network")
+        lines.append("output of the network")
     if note:
         lines.append(note)
     return tuple(lines)
@@ -238,9 +238,9 @@ def _group_label(number: int, group: Details) -> str:
 
 
 def _group_tooltip(number: int, group: Details) -> str:
-    resident = f", weights of {len(group['resident'])} stay" if group["resident"] else ""
+    resident = f", {len(group['resident'])} with resident weights" if group["resident"] else ""
     return (
         f"group {number}: {len(group['layers'])} layers, {tiling_text(group)}{resident}; "
         f"DRAM {group['dram_bytes'] / KIB:,.1f} KiB, "
-        f"{group['dram_bytes_unfused'] / KIB:,.1f} layer by layer"
+        f"{group['dram_bytes_unfused'] / KIB:,.1f} KiB unfused"
     )

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _GROUPS: Final = (
-    ("weights pruned", ("weights",)),
-    ("channels removed", ("channels",)),
-    ("narrower types", ("float16", "int8_uncalibrated", "int8", "int4")),
+    ("weight pruning", ("weights",)),
+    ("channel pruning", ("channels",)),
+    ("quantisation", ("float16", "int8_uncalibrated", "int8", "int4")),
 )
 
 #: room that the algorithms of a compression take on the axis
@@ -42,10 +42,10 @@ def accuracy_curves(record: StackRecord) -> "Figure":
     )
     apply_style(figure, "", "")
     for column, (title, methods) in enumerate(groups, start=1):
-        types = title == "narrower types"
+        types = title == "quantisation"
         for number, model in enumerate(record.models):
             _curve(figure, record, model, methods, (number, column, types))
-        label = {} if types else {"title": {"text": "share pruned", "standoff": 12}}
+        label = {} if types else {"title": {"text": "fraction pruned", "standoff": 12}}
         figure.update_xaxes(**label, row=1, col=column)
     figure.update_yaxes(title={"text": "top-1 accuracy (%)", "standoff": 12}, col=1)
     figure.update_layout(margin={"t": 70, "r": 60})
@@ -110,11 +110,13 @@ def _spread(point: Point) -> float:
 def _accuracy_text(point: Point) -> str:
     lines = [
         f"<b>{escape(point.model)}</b>, {escape(point.compression)}",
-        f"accuracy {point.accuracy_percent:.2f} % over {len(point.accuracies_percent)} seeds",
+        f"mean accuracy {point.accuracy_percent:.2f} % over {len(point.accuracies_percent)} seeds",
     ]
     if point.before_percent is not None:
         lines.append(f"{point.before_percent:.2f} % before fine-tuning")
-    lines.append(f"{point.stored_bytes / 1e3:,.1f} kB, {point.nonzero_macs / 1e6:,.3f} M MACs left")
+    lines.append(
+        f"{point.stored_bytes / 1e3:,.1f} kB, {point.nonzero_macs / 1e6:,.3f} M nonzero MACs"
+    )
     return "<br>".join(lines)
 
 
@@ -135,7 +137,7 @@ def times(record: StackRecord, model: str) -> "Figure":
             kind = look if tuned else look | {"symbol": f"{marker(number)}-open"}
             _dots(figure, timed, kind, (algorithm, tuned))
         _lines(figure, record, (model, algorithm), names, shift, colour(number))
-    apply_style(figure, "", "whole network (us)")
+    apply_style(figure, "", "time of the whole network (us)")
     figure.update_layout(height=400)
     figure.update_yaxes(**plots.log_axis(values))
     ticks = {"tickvals": list(range(len(names))), "ticktext": [escape(name) for name in names]}
@@ -226,7 +228,7 @@ def gains(record: StackRecord) -> "Figure":
             mode="lines",
             line={"color": FADED, "width": 1.5, "dash": "dot"},
             hoverinfo="skip",
-            name="as expected",
+            name="achieved = expected",
         )
     for number, method in enumerate(dict.fromkeys(gain.point.method for gain in found)):
         for tuned in record.states:
@@ -248,12 +250,16 @@ def gains(record: StackRecord) -> "Figure":
                 name=f"{escape(method_name(method))}, {'tuned' if tuned else 'untuned'}",
                 hovertext=[
                     f"<b>{escape(g.point.model)}</b>, {escape(g.point.compression)}<br>"
-                    f"{g.achieved} times as fast, {g.expected:.2f} expected"
+                    f"speed-up {g.achieved}, expected {g.expected:.2f}"
                     for g in mine
                 ],
                 hoverinfo="text",
             )
-    apply_style(figure, "expected speed-up: fewer MACs, fewer bits", "achieved speed-up over dense")
+    apply_style(
+        figure,
+        "expected speed-up (from fewer MACs or fewer bits)",
+        "achieved speed-up over the dense model",
+    )
     figure.update_xaxes(**plots.log_axis([gain.expected for gain in found]))
     figure.update_yaxes(**plots.log_axis(edges))
     return figure
@@ -275,17 +281,21 @@ def front(record: StackRecord) -> "Figure":
         for i, point in enumerate(record.points)
         if i not in set(record.front) and point.time_us and point.accuracy_percent is not None
     ]
-    _places(figure, rest, "beaten in accuracy, time and size", {"color": FADED, "size": 7})
+    _places(figure, rest, "dominated", {"color": FADED, "size": 7})
     sizes = [log10(max(point.stored_bytes, 1) / 1e3) for point in members]
     look = {
         "color": sizes,
         "colorscale": plots.SCALE,
         "size": 13,
         "line": {"color": INK, "width": 1},
-        "colorbar": {"title": {"text": "kB stored", "side": "top"}, "thickness": 14, **_kb(sizes)},
+        "colorbar": {
+            "title": {"text": "stored size (kB)", "side": "top"},
+            "thickness": 14,
+            **_kb(sizes),
+        },
     }
-    _places(figure, members, "front", look)
-    apply_style(figure, "whole network (us)", "top-1 accuracy (%)")
+    _places(figure, members, "Pareto front", look)
+    apply_style(figure, "time of the whole network (us)", "top-1 accuracy (%)")
     figure.update_xaxes(**plots.log_axis([p.time_us for p in [*members, *rest] if p.time_us]))
     return figure
 

@@ -33,7 +33,8 @@ def render(results: Mapping[str, Any]) -> str:
     record = read_record(results)
     sections = [
         f"<h1>{escape(record.name)}</h1>",
-        '<p class="soft">Model, compression, algorithm, code: accuracy, time and size.</p>',
+        '<p class="soft">Accuracy, time and size of combinations of model, compression, '
+        "convolution algorithm and kernel schedule.</p>",
         *_overview(record, results),
         *_accuracy(record),
         *_times(record),
@@ -50,17 +51,17 @@ def _overview(record: StackRecord, results: Mapping[str, Any]) -> list[str]:
     refused = len(record.points) - timed - missing
     tiles = [
         tile("Models", str(len(record.models)), ", ".join(record.models)),
-        tile("Compressions", str(len(record.compressions)), ", ".join(record.compressions)),
+        tile("Compression methods", str(len(record.compressions)), ", ".join(record.compressions)),
         tile(
             "Combinations",
             f"{timed} timed",
-            f"of {len(record.points)}: {refused} refused, {missing} without a kernel",
+            f"of {len(record.points)}; {refused} measurements refused, {missing} without a kernel",
         ),
-        tile("Front", f"{len(record.front)} points", "of accuracy, time and size"),
+        tile("Pareto front", f"{len(record.front)} points", "in accuracy, time and size"),
     ]
     facts = definitions(tables.machine_facts(record.machine, results))
     settings = definitions(tables.study_facts(record.study))
-    cards = card("The machine", "", facts) + card("The study", "", settings)
+    cards = card("Machine", "", facts) + card("Study settings", "", settings)
     return [
         f'<div class="tiles">{"".join(tiles)}</div>',
         f'<div class="pair">{cards}</div>',
@@ -74,9 +75,10 @@ def _chapter(title: str, *cards: str) -> list[str]:
 
 def _accuracy(record: StackRecord) -> list[str]:
     curves = card(
-        "Accuracy against compression",
-        "Means over seeds, bars are one standard deviation. Ringed: the elbow, the most compressed "
-        "level before accuracy falls by more than a point (or by what dense models differ).",
+        "Accuracy over compression",
+        "Means over the seeds; error bars are one standard deviation. Ringed: the elbow, which is "
+        "the most compressed level before accuracy drops by more than one percentage point (or by "
+        "more than the standard deviation of the dense model, if that is larger).",
         plot(plots.accuracy_curves(record), "accuracy"),
     )
     listed = card("", "", fold("All compressed models", tables.compressed_models(record)))
@@ -89,12 +91,12 @@ def _times(record: StackRecord) -> list[str]:
         for number, model in enumerate(record.models)
     ]
     note = (
-        "One image through the whole network. Hollow untuned, filled tuned; bars are quartiles. "
-        "What was refused has no mark, and stands below with its reason."
+        "Time of the whole network for one image. Hollow markers: untuned; filled markers: tuned; "
+        "error bars: quartiles. Refused measurements have no marker and are listed below."
     )
     lists = fold("All times", tables.all_times(record)) + tables.refusals(record)
     return [
-        "<h2>Time by algorithm, before and after tuning</h2>",
+        "<h2>Time by convolution algorithm, before and after tuning</h2>",
         f"<p>{escape(note)}</p>",
         f'<div class="pair">{"".join(cards)}</div>',
         f'<div class="wide">{card("", "", lists)}</div>',
@@ -103,20 +105,20 @@ def _times(record: StackRecord) -> list[str]:
 
 def _gains(record: StackRecord) -> list[str]:
     note = (
-        "Each compressed model over its dense one, both by their fastest algorithm of direct, GEMM "
-        "and spatial pack. Expected: by MACs left where something is pruned, 2 for float16, 4 for "
-        "int8. Bars are the interval of noise."
+        "Speed-up of each compressed model over its dense model, both with their fastest algorithm "
+        "of direct, GEMM and spatial pack. Expected speed-up: ratio of MACs for pruned models, 2 "
+        "for float16, 4 for int8. Error bars: range due to measurement noise."
     )
-    drawn = card("Achieved against expected", note, plot(plots.gains(record), "gains"))
+    drawn = card("Achieved over expected speed-up", note, plot(plots.gains(record), "gains"))
     listed = card("", "", fold("All speed-ups", tables.all_gains(record)))
     return _chapter("Expected and achieved speed-up", drawn, listed)
 
 
 def _front(record: StackRecord) -> list[str]:
     note = (
-        "No other point is better in one of accuracy, time and bytes stored, and as good in all, "
-        "by means and medians: differences within the noise count too."
+        "Points that no other point dominates in accuracy, time and stored size. Mean accuracy and "
+        "median time are compared; differences within the measurement noise count as well."
     )
-    drawn = card("Accuracy, time, size", note, plot(plots.front(record), "front"))
+    drawn = card("Accuracy, time and size", note, plot(plots.front(record), "front"))
     members = card("", "", fold("Points of the front", tables.front_members(record)))
-    return _chapter("Front", drawn, members)
+    return _chapter("Pareto front", drawn, members)

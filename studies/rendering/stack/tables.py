@@ -14,13 +14,13 @@ def machine_facts(
 ) -> Iterator[tuple[str, str]]:
     """Yield what was run where, as labels and texts."""
     yield "processor", str(machine["cpu"])
-    yield "vector code", ", ".join(machine["flags"]) or "none known"
+    yield "vector instructions", ", ".join(machine["flags"]) or "none known"
     threads = machine["threads"]
-    how = "1, its own time" if threads == 1 else f"{threads}, time of a clock"
+    how = "1 (CPU time is measured)" if threads == 1 else f"{threads} (wall-clock time is measured)"
     yield "threads", how
     yield "cores", str(machine["cores"])
     if results.get("load"):
-        yield "load", "{:.1f} to {:.1f}".format(*results["load"])
+        yield "system load", "{:.1f} to {:.1f}".format(*results["load"])
     yield "libraries", ", ".join(f"{name} {v}" for name, v in machine["libraries"].items())
     yield "Python", str(machine["python"])
     yield "Archloom", str(results["archloom"])
@@ -53,8 +53,8 @@ def compressed_models(record: StackRecord) -> str:
         "seeds",
         "before fine-tuning %",
         "kB",
-        "parameters left",
-        "M MACs left",
+        "nonzero parameters",
+        "nonzero M MACs",
         "elbow",
     ]
     rows: list[list[Cell]] = [
@@ -80,7 +80,10 @@ def _percent(value: float | None) -> str:
 
 def all_times(record: StackRecord) -> str:
     """Return the table of all times."""
-    heads = ["model", "compression", "algorithm", "code", "time us", "noise", "low us", "high us"]
+    heads = [
+        "model", "compression", "algorithm", "schedule", "time us", "noise", "quartile 1 us",
+        "quartile 3 us",
+    ]  # fmt: skip
     rows: list[list[Cell]] = []
     for point in record.points:
         if point.time_us is None or point.quartiles_us is None:
@@ -103,24 +106,24 @@ def all_times(record: StackRecord) -> str:
 
 def refusals(record: StackRecord) -> str:
     """Return what was refused and why, and what has no kernel; both to open."""
-    heads = ["model", "compression", "algorithm", "code", "reason", "in words"]
+    heads = ["model", "compression", "algorithm", "schedule", "reason", "explanation"]
     failed: list[list[Cell]] = []
     absent: list[list[Cell]] = []
     for point in record.points:
         if point.reason is not None:
             row: list[Cell] = [point.model, point.compression, algorithm_name(point.algorithm)]
             (failed if point.exists else absent).append([*row, _state(point.tuned), *point.reason])
-    text = "<p>Nothing was refused.</p>" if not failed else ""
+    text = "<p>No measurement was refused.</p>" if not failed else ""
     if failed:
-        text += fold(f"{len(failed)} refused", table(heads, failed))
+        text += fold(f"{len(failed)} refused measurements", table(heads, failed))
     if absent:
-        text += fold(f"{len(absent)} without a kernel", table(heads, absent))
+        text += fold(f"{len(absent)} combinations without a kernel", table(heads, absent))
     return text
 
 
 def all_gains(record: StackRecord) -> str:
     """Return the table of speed-ups."""
-    heads = ["model", "compression", "code", "expected", "achieved", "share of it"]
+    heads = ["model", "compression", "schedule", "expected", "achieved", "achieved / expected"]
     rows: list[list[Cell]] = [
         [
             gain.point.model,
@@ -137,7 +140,7 @@ def all_gains(record: StackRecord) -> str:
 
 def front_members(record: StackRecord) -> str:
     """Return the table of the front, the most accurate first."""
-    heads = ["model", "compression", "algorithm", "code", "accuracy %", "time us", "kB"]
+    heads = ["model", "compression", "algorithm", "schedule", "accuracy %", "time us", "kB"]
     members = [record.points[i] for i in record.front]
     members.sort(key=lambda point: (-(point.accuracy_percent or 0.0), point.time_us or 0.0))
     rows: list[list[Cell]] = [

@@ -20,9 +20,11 @@ def print_verdicts(results: Mapping[str, Any], console: "Console") -> None:
         console: where to.
     """
     findings = judge(results)
-    shown = plain_table("DLAS' thirteen observations, and what this study says of them")
+    shown = plain_table(
+        "The thirteen observations of the DLAS paper, and the verdicts of this study"
+    )
     shown.add_column("", no_wrap=True)
-    for head in ("observation", "here", "what decides"):
+    for head in ("observation", "verdict", "evidence"):
         shown.add_column(head, overflow="fold")
     for finding in findings:
         number, statement = finding.observation.number, finding.observation.statement
@@ -31,7 +33,7 @@ def print_verdicts(results: Mapping[str, Any], console: "Console") -> None:
         for text in others:
             shown.add_row("", "", "", plain(text))
     console.print(shown)
-    print_line("intervals, and what each verdict compares: docs/how_to/stack.md", console)
+    print_line("What each verdict compares, and its intervals: docs/how_to/stack.md", console)
 
 
 def deciding(finding: Finding) -> list[str]:
@@ -63,10 +65,10 @@ def verdict_rows(findings: Sequence[Finding]) -> Iterator[list[str]]:
 def verdict_sections(results: Mapping[str, Any]) -> list[str]:
     """Return HTML: the table of verdicts, and the evidence of each."""
     findings = judge(results)
-    heads = ["", "observation of DLAS", "rests there on", "here", "what decides here"]
+    heads = ["", "observation of the paper", "evidence in the paper", "verdict", "evidence here"]
     note = (
-        "Gibson et al., ACM TACO 2024. Figures stand with their intervals; rows that were refused "
-        "decide nothing. docs/how_to/stack.md says what each verdict compares."
+        "Observations of Gibson et al., ACM TACO 2024. Figures are given with their intervals; "
+        "refused measurements are not used. docs/how_to/stack.md says what each verdict compares."
     )
     folds = "".join(
         fold(f"{finding.observation.number}: {finding.verdict}", _evidence(finding))
@@ -75,7 +77,7 @@ def verdict_sections(results: Mapping[str, Any]) -> list[str]:
     )
     rows = card("", note, table(heads, list(verdict_rows(findings))))
     return [
-        "<h2>Thirteen observations</h2>",
+        "<h2>Observations of the DLAS paper</h2>",
         f'<div class="wide">{rows}</div>',
         f'<div class="wide">{card("Evidence", "", folds)}</div>',
     ]

@@ -6,10 +6,10 @@ from archloom.studies.rendering.pictures import SERIES
 
 METHODS: Final = {
     "dense": "dense",
-    "weights": "weights pruned",
-    "channels": "channels removed",
+    "weights": "weight pruning",
+    "channels": "channel pruning",
     "float16": "float16",
-    "int8_uncalibrated": "int8, not calibrated",
+    "int8_uncalibrated": "int8, uncalibrated",
     "int8": "int8, calibrated",
     "int4": "int4",
 }
@@ -19,7 +19,7 @@ ALGORITHMS: Final = {
     "gemm": "GEMM",
     "spatial_pack": "spatial pack",
     "library": "oneDNN",
-    "portable": "plain loops",
+    "portable": "portable (numba)",
 }
 
 MARKERS: Final = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "star")

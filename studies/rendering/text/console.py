@@ -35,12 +35,15 @@ def known(name: str, option: str, names: Sequence[str]) -> None:
 
 def fit_rows(fit: "Details") -> "Table":
     """Return the errors of the SRAM fit as a table."""
-    rows = plain_table("SRAM: CACTI runs left out and interpolated, off by (median, 90%, worst)")
+    rows = plain_table(
+        "SRAM model: relative error (median, 90th percentile, worst) for CACTI runs that are left "
+        "out of the fit"
+    )
     for head in ("left out", "read energy", "write energy", "leakage", "area"):
         rows.add_column(head)
     for axis, errors in fit.items():
         shares = (", ".join(f"{share:.0%}" for share in e.values()) for e in errors.values())
-        rows.add_row(f"each {axis}", *shares)
+        rows.add_row(f"one {axis}", *shares)
     return rows
 
 

@@ -4,16 +4,16 @@ from archloom.studies.analysis import Exclusions
 
 
 def excluded_title(one: Exclusions) -> str:
-    """Say of which designs the rows tell."""
-    of = "all" if one.seen == one.points else f"{one.seen:,} drawn of"
-    return f"what became of {of} {one.points:,} designs"
+    """Return the title of these rows."""
+    of = "all" if one.seen == one.points else f"a sample of {one.seen:,} of"
+    return f"designs by outcome ({of} {one.points:,} designs)"
 
 
 def excluded_rows(one: Exclusions) -> list[tuple[str, int]]:
-    """Return what becomes of designs, and of how many."""
+    """Return each outcome with its number of designs."""
     return [
-        *((f"breaks {rule}", count) for rule, count in one.rules.items()),
-        ("was run to the end", one.measured),
-        ("cannot add to the front, by its lower bounds", one.dominated),
-        ("may still add to the front", one.open),
+        *((f"infeasible: {rule}", count) for rule, count in one.rules.items()),
+        ("evaluated with the full budget", one.measured),
+        ("not evaluated; lower bounds exclude it from the front", one.dominated),
+        ("could still join the front", one.open),
     ]

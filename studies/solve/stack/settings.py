@@ -61,7 +61,7 @@ def _once(key: Key) -> Key:
     def check(found: tuple[Any, ...], _: Reading) -> tuple[Any, ...]:
         for at, one in enumerate(found):
             if one in found[:at]:
-                raise entry_error(f"{one!r} stands there twice", at)
+                raise entry_error(f"{one!r} occurs twice", at)
         return found
 
     return key.checked(check)
@@ -76,14 +76,14 @@ _SCHEDULES: Final = _once(each(word("untuned", "tuned"), least=1))
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning(Section):
-    """Schedules of kernels.
+    """Tuning of kernel schedules.
 
     Attributes:
-        schedules: untuned ones, tuned ones, or both.
-        trials: schedules that are tried for each kernel that is searched.
-        optimizer: proposes them, after curated ones.
-        share: of a network's MACs, whose layers are searched: those with the most. The others try
-            one schedule: that of the most similar layer, or a curated one.
+        schedules: whether untuned schedules, tuned schedules or both are measured.
+        trials: number of schedules tried for each tuned kernel.
+        optimizer: optimizer that proposes schedules after a fixed list of good ones.
+        share: fraction of the MACs of a network whose layers are tuned, largest layers first. Other
+            layers use the schedule of the most similar tuned layer, or one of the fixed list.
     """
 
     schedules: Annotated[tuple[str, ...], _SCHEDULES] = ("untuned", "tuned")
@@ -103,7 +103,7 @@ def _optimizer(choice: Choice, _: Reading) -> Choice:
     known = [name for name in HARDWARE_OPTIMIZERS if name not in _UNFIT]
     if choice.name in _UNFIT:
         raise ValueError(
-            f"{choice.name!r} searches hardware, by what is known of it; known: {', '.join(known)}"
+            f"{choice.name!r} only works for hardware spaces; known: {', '.join(known)}"
         )
     if choice.name not in HARDWARE_OPTIMIZERS:
         raise ValueError(f"{choice.name!r} is unknown; {did_you_mean(choice.name, known)}")
@@ -132,12 +132,12 @@ _OPTIMIZER: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Search(Section):
-    """Which points are taken.
+    """Search over the combinations, instead of measuring all of them.
 
     Attributes:
-        optimizer: chooses them for accuracy, time and size.
-        trials: points in all.
-        batch_size: points that are proposed together.
+        optimizer: optimizer that proposes points, for accuracy, time and size.
+        trials: number of points.
+        batch_size: number of points proposed together.
     """
 
     optimizer: Annotated[Choice, _OPTIMIZER]
@@ -167,11 +167,12 @@ _SEARCH: Final = Key(
 
 @dataclass(frozen=True, kw_only=True)
 class Processes(Section):
-    """Where models are trained, and kernels compiled; kernels are timed one after the other.
+    """Where models are trained and kernels compiled. Kernels are always timed one after another.
 
     Attributes:
-        name: ``processes`` of their own, or ``inline``: one model at a time, in this process.
-        workers: processes at a time; None for all cores.
+        name: ``processes`` (parallel processes) or ``inline`` (one model after another in this
+            process).
+        workers: number of parallel processes (default: all cores).
     """
 
     name: Annotated[str, word("processes", "inline")] = "processes"
@@ -202,24 +203,30 @@ _MODELS: Final = _once(each(named_one("model", lambda: MODELS), least=1)).like([
 
 @dataclass(frozen=True, kw_only=True)
 class StackConfig(Section):
-    """A study file of kind stack; the defaults are resolved when it is read.
+    """A study file with ``kind: stack``: models, compression, algorithms and schedules compared.
 
     Attributes:
-        name: names the study's directory.
-        seed: all randomness derives from it.
-        models: that are trained.
-        data: set of images.
-        data_dir: where the images lie, if no package has them.
-        width: factor of the models' channels.
-        seeds: models that are trained of each kind; kernels are those of the first.
-        epochs: of training; None for those of the set of images.
-        fine_tune: epochs after each level of pruning; None for those of training, shared out.
-        compression: what is done to the models.
-        algorithms: of the kernels.
-        tuning: schedules of the kernels.
-        threads: of each kernel.
-        search: which points are taken; None for all of them.
-        executor: where models are trained; like the name no part of the study's identity.
+        name: name of the study, and of its directory below ``runs`` (default: the name of the study
+            file).
+        seed: seed of the random number generators.
+        models: models that are trained and compressed.
+        data: data set.
+        data_dir: directory of the data set, if it does not come with a Python package.
+        width: width multiplier of the models' channels (default: depends on the data set).
+        seeds: number of models trained per model and compression, each with its own seed. Kernels
+        are
+            timed with the weights of the first.
+        epochs: training epochs (default: depends on the data set).
+        fine_tune: fine-tuning epochs after each pruning level (default: the training epochs,
+        divided
+            equally among the levels).
+        compression: compression methods with their levels.
+        algorithms: convolution algorithms.
+        tuning: tuning of kernel schedules.
+        threads: number of threads of each kernel.
+        search: ``factorial`` (measure all combinations), or a search over them.
+        executor: where models are trained. Like ``name``, it may be changed without starting a new
+            study.
     """
 
     name: Annotated[str, text(STUDY_NAME, 255, NAME_FORM).like("my_stack")]

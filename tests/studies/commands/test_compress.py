@@ -108,7 +108,7 @@ def test_a_finished_run_is_told_again_without_work(
     before = contents(finished)
     monkeypatch.setattr(Trainer, "run_epoch", lambda _: pytest.fail("trained twice"))
     table = run(*TINY, "--out", finished).stdout
-    for text in ("dense", "weights", "channels", "float16", "int8, not calibrated", "Elbow (<)"):
+    for text in ("dense", "weights", "channels", "float16", "int8, uncalibrated", "Elbow (<)"):
         assert text in table
     printed = json.loads(run(*TINY, "--out", finished, "--json").stdout)
     assert printed == json.loads((finished / "results.json").read_text())
@@ -204,7 +204,7 @@ def test_all_mistakes_are_said_at_once() -> None:
         "--levels int8=0.5: 'int8' has no levels",
         "--levels weights=2: 2 must be a share above 0 and below 1",
         "--width must be above 0 and up to 4, got 9",
-        "--tolerance must be points of accuracy from 0 to 100, got -1",
+        "--tolerance must be from 0 to 100 percentage points, got -1",
         "--weights none.pt: there is no such file",
         "--epochs trains from scratch, --weights does not",
     ):
@@ -216,9 +216,15 @@ def test_all_mistakes_are_said_at_once() -> None:
     [
         (("vgg16", "--data", "cifar10"), "say --data-dir DIR"),
         (("vgg16", "--data-dir", "."), "leave --data-dir . out"),
-        (("vgg16", "--method", "int8", "--levels", "weights=0.5"), "which no --method asks for"),
+        (
+            ("vgg16", "--method", "int8", "--levels", "weights=0.5"),
+            "method weights is not selected with --method",
+        ),
         (("vgg16", "--method", "int8", "--fine-tune", "2"), "--fine-tune is for weights and chan"),
-        (("vgg16", "--levels", "weights=0.5", "--levels", "weights=0.6"), "has levels already"),
+        (
+            ("vgg16", "--levels", "weights=0.5", "--levels", "weights=0.6"),
+            "levels of weights are given twice",
+        ),
         (("vgg16", "--levels", "a,b"), "'a' is no number"),
         (("vgg16", "--seeds", "1001"), "--seeds must be up to 1000"),
     ],

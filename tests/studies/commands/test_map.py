@@ -220,7 +220,7 @@ def test_equal_problems_are_solved_once(found):
 def test_the_table_of_one_case_has_its_loops(run):
     code, out, err = run([CONV])
     assert (code, err) == (0, "")
-    assert "Mappings of least EDP" in out
+    assert "Mappings of lowest EDP" in out
     assert "2.782337132e+14" in out
     assert "proven" in out
     assert "resnet18_conv3x3 on A1_rf256 (K:64 C:64 P:56 Q:56 R:3 S:3)" in out
@@ -232,7 +232,7 @@ def test_the_table_of_more_cases(run):
     code, out, _ = run([CONV, copy_of(CONV, id="twin"), TINY[0]], "--search", "random",
                        "--evaluations", "50", "--objective", "latency")  # fmt: skip
     assert code == 0
-    assert "Mappings of least latency" in out
+    assert "Mappings of lowest latency" in out
     assert f"{CONV['id']} and 1 more" in out
     assert "2 problems of 3 cases: " in out
     assert "[WIO]" not in out

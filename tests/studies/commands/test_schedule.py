@@ -169,7 +169,10 @@ def test_pictures_show_the_groups(tmp_path: Path) -> None:
         (("tiny_cnn", "--hardware", "eyeriss", "--plot", "a.gif"), "--plot a.gif: must end in"),
         (("tiny_cnn", "--hardware", "eyeriss", "--plot", "no/a.png"), "there is no folder no"),
         (("tiny_cnn", "--hardware", "eyeriss", "--memory", "a.html"), "--memory a.html: must end"),
-        (("tiny_cnn", "--hardware", "edgetpu", "--memory", "a.png"), "has no one buffer that"),
+        (
+            ("tiny_cnn", "--hardware", "edgetpu", "--memory", "a.png"),
+            "has no buffer that is shared by all PEs",
+        ),
     ],
 )
 def test_mistakes_are_named_before_any_search(arguments: tuple[str, ...], message: str) -> None:

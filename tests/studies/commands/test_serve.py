@@ -83,11 +83,13 @@ def test_the_same_seed_gives_the_same_figures() -> None:
 
 def test_tables_say_who_gets_what() -> None:
     text = shown(*PAIR, *FEW, "--deadline", "3ms", "--stable", "--missed", "0.05")
-    for part in ("200 requests, poisson, load 0.7; policy strings", "p99 x alone", "Goodput",
-                 "no policy gets above", "Stable load", "at most 5.0% missed"):  # fmt: skip
+    for part in (
+        "200 requests, arrivals poisson, load 0.7; policy strings", "p99 x isolated", "Goodput",
+        "bound for any policy", "Stable load", "at most 5.0% missed deadlines",
+    ):  # fmt: skip
         assert part in text
-    assert "by shedding" not in text
-    assert "by shedding" in shown(*PAIR, *FEW, "--deadline", "1ms", "--shed", "1", "--load", "1")
+    assert "were shed" not in text
+    assert "were shed" in shown(*PAIR, *FEW, "--deadline", "1ms", "--shed", "1", "--load", "1")
 
 
 def test_csv_has_a_line_for_each_request() -> None:
@@ -181,8 +183,8 @@ def test_maps_that_do_not_fit_are_refused_or_taken_to_fit() -> None:
     many = ("mobilenet_v2", "--hardware", "compute_centric", "--batch", "16", "--requests", "3")
     assert "map_overflow" in said(*many)
     text = shown(*many, "--maps", "unlimited")
-    assert "the map buffer has" in text
-    assert "it is taken to hold them" in text
+    assert "but their buffer holds" in text
+    assert "The simulation assumes that they fit" in text
 
 
 def test_pictures_show_latencies_and_loads(tmp_path: Path, tables: list[str]) -> None:
@@ -206,7 +208,7 @@ def test_pictures_show_latencies_and_loads(tmp_path: Path, tables: list[str]) ->
         (("--arrivals", "poison"), "--arrivals 'poison' is not known; did you mean poisson"),
         (("--policy", "string"), "--policy 'string' is not known; did you mean strings"),
         (("--shed", "1", "--shed-at", "end"), "--shed-at 'end' is not known"),
-        (("--shed-at", "start"), "say both"),
+        (("--shed-at", "start"), "give both or neither"),
         (("--load", "0"), "--load must be above 0"),
         (("--load", "nan"), "--load must be above 0"),
         (("--qps", "-1"), "--qps must be above 0"),
@@ -233,12 +235,12 @@ def test_pictures_show_latencies_and_loads(tmp_path: Path, tables: list[str]) ->
         (("--deadline", "0ms"), "--deadline 0ms: a deadline must be above 0"),
         (("--deadline", "4x", "--deadline", "5x"), "all networks have one already"),
         (("--deadline", "resnet=4x"), "no network 'resnet' is served; did you mean resnet50"),
-        (("--deadline", "resnet50=4x", "--deadline", "resnet50=5x"), "resnet50 has one already"),
-        (("--share", "resnet50"), "--share resnet50: must be NETWORK=NUMBER"),
+        (("--deadline", "resnet50=4x", "--deadline", "resnet50=5x"), "resnet50 is given twice"),
+        (("--share", "resnet50"), "--share resnet50: must have the form NETWORK=NUMBER"),
         (("--share", "resnet50=much"), "'much' is no number"),
         (("--share", "resnet50=0"), "must be from 1e-06"),
         (("--share", "resnet50=1"), "bert_base(sequence_length=16) has none"),
-        (("--plan", "joint"), "--plan: layers of NPU memory_centric"),
+        (("--plan", "joint"), "--plan: NPU memory_centric runs each layer unfused"),
     ],
 )
 def test_mistakes_get_a_message(options: tuple[str, ...], message: str) -> None:
@@ -254,7 +256,7 @@ def test_several_mistakes_in_deadlines_and_shares_are_said_at_once() -> None:
 def test_a_name_without_its_options_must_mean_one_network() -> None:
     two = ("bert_base:sequence_length=16", "bert_base:sequence_length=32")
     text = said(*two, "--hardware", "memory_centric", "--deadline", "bert_base=1ms")
-    assert "'bert_base' means several: bert_base(sequence_length=16), bert_base(" in text
+    assert "'bert_base' is ambiguous: bert_base(sequence_length=16), bert_base(" in text
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,7 @@ def test_a_name_without_its_options_must_mean_one_network() -> None:
                                   "line 1: no column network"]),
         ("time_s,time_ms,network\n1,1,resnet50\n", ["found time_s and time_ms"]),
         ("network\nresnet50\n", ["one column of times (time_s, time_ms, time_us), found none"]),
-        ("time_s,time_s,network\n1,1,resnet50\n", ["a column stands twice"]),
+        ("time_s,time_s,network\n1,1,resnet50\n", ["a column name occurs twice"]),
         (
             "time_s,network\n1,resnet50\nsoon,resnet50\n-1,resnet18\n\n2\nnan,resnet50\n",
             ["line 3: time_s must be a number, got 'soon'",

@@ -161,7 +161,7 @@ def test_a_finished_study_is_told_again_without_work(
 
 def test_status_and_show(finished: Path, tmp_path: Path) -> None:
     status = run("status", finished).stdout
-    assert "of kind stack: ended" in status
+    assert "(kind: stack): finished" in status
     assert "2 of 2 steps" in status
     assert "points: 4 of 4" in status
     assert json.loads(run("status", finished, "--json").stdout)["ended"] is True

@@ -39,7 +39,7 @@ def test_a_study_that_ended(tmp_path: Path) -> None:
     assert status.rounds_per_minute is not None
     assert not (tmp_path / "run" / LIVE).exists()
     text = said(tmp_path / "run")
-    assert text.splitlines()[0].endswith("run: ended")
+    assert text.splitlines()[0].endswith("run: finished")
     assert "trials 10/10" in text
     assert json.loads(said(tmp_path / "run", "--json"))["trials"] == 10
 

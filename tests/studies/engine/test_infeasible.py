@@ -32,8 +32,8 @@ def test_the_run_says_which_layer_needs_what(home: Path) -> None:
     output = (home / "output").read_text()
     assert "The Pareto front is empty: no trial is feasible and was evaluated." in output
     assert (
-        "10 of 10 trials were infeasible; for example trial 0: no_mapping at spad (weights), layer conv1"
-        in output
+        "10 of 10 trials were infeasible; for example trial 0: no_mapping at spad (weights), layer "
+        "conv1" in output
     )
     assert "needs 2, has 1 bytes; give the buffer of weights in spad 2 bytes" in output
 

@@ -54,7 +54,10 @@ def measure_kernels(wanted: Wanted, output: Output, console: "Console") -> int:
         with ProgressView(notes) as view, Worker(wanted.threads) as worker:
             found = Campaign(wanted, memory, worker, view, plan, output.again).run()
     except KeyboardInterrupt:
-        print_line(f"stopped; the same command goes on where {output.folder} ends", notes)
+        print_line(
+            f"stopped; finished measurements are kept in {output.folder}; the same command resumes",
+            notes,
+        )
         return INTERRUPTED
     finally:
         memory.close()
@@ -74,7 +77,7 @@ def measure_kernels(wanted: Wanted, output: Output, console: "Console") -> int:
         for line in remarks(results):
             print_line(line, console)
     for path in paths:
-        print_line(str(path), notes)
+        print_line(f"wrote {path}", notes)
     timed = [r for layer in results["layers"] for r in layer["rows"] if r["status"] == "timed"]
     return 0 if timed else NOTHING_FOUND
 

@@ -9,13 +9,13 @@ from archloom.studies.rendering.text import new_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-_HEADS = ("kernel", "schedule", "time us", "noise", "GMAC/s", "x oneDNN", "remark")
+_HEADS = ("kernel", "schedule", "time us", "noise", "GMAC/s", "time / oneDNN", "remark")
 
 
 def layer_table(results: dict[str, Any]) -> "Table":
     """Return the table of layers."""
     table = new_table(
-        f"{results['wanted']['name']}: kernels, {_threads(results)}",
+        f"{results['wanted']['name']}: kernels of single layers, {_threads(results)}",
         ["layer", *_HEADS],
         ["layer", "kernel", "schedule", "remark"],
     )
@@ -31,8 +31,8 @@ def layer_table(results: dict[str, Any]) -> "Table":
 def network_table(results: dict[str, Any]) -> "Table":
     """Return the table of whole networks."""
     table = new_table(
-        f"{results['wanted']['name']}: as a whole, {_threads(results)}",
-        ["kernel", "schedule", "time us", "noise", "sum of layers us", "x oneDNN", "remark"],
+        f"{results['wanted']['name']}: whole network, {_threads(results)}",
+        ["kernel", "schedule", "time us", "noise", "sum of layers us", _HEADS[5], "remark"],
         ["kernel", "schedule", "remark"],
     )
     for row in results["network"]["rows"]:
@@ -64,11 +64,11 @@ def _cells(row: dict[str, Any]) -> list[str]:
         return [row["kernel"], how, "", figures[1], "", "", f"refused: {row['reason']['text']}"]
     found = row.get("against_library")
     if found is None:
-        return [row["kernel"], how, *figures, "", "oneDNN's row is refused"]
+        return [row["kernel"], how, *figures, "", "no measurement of oneDNN"]
     if row["algorithm"] == "library" and row["tuned"]:
         return [row["kernel"], how, *figures, "1", ""]
-    shown = f"{found['ratio']:.2f}" if found["resolved"] else "not resolved"
-    remark = "" if found["resolved"] else f"within {1 + 2 * found['noise']:.2f}x"
+    shown = f"{found['ratio']:.2f}" if found["resolved"] else "within noise"
+    remark = "" if found["resolved"] else f"ratio below {1 + 2 * found['noise']:.2f}"
     return [row["kernel"], how, *figures, shown, remark]
 
 
@@ -78,23 +78,25 @@ def remarks(results: dict[str, Any]) -> Iterator[str]:
     libraries = ", ".join(f"{name} {v}" for name, v in machine["libraries"].items())
     loads = [layer["load"] for layer in results["layers"] if layer["load"]]
     busy = (
-        f"; load {min(loads):.1f} to {max(loads):.1f} on {machine['cores']} cores" if loads else ""
+        f"; system load {min(loads):.1f} to {max(loads):.1f} on {machine['cores']} cores"
+        if loads
+        else ""
     )
     yield f"{machine['cpu']} ({', '.join(machine['flags'])}); {libraries}{busy}"
     for name, why in results["skipped"]:
-        yield f"layer {name} is left out: {why}"
+        yield f"layer {name} was not measured: {why}"
     rows = [row for layer in results["layers"] for row in layer["rows"]]
     if absent := list(dict.fromkeys(row["kernel"] for row in rows if _absent(row))):
-        yield f"there is no kernel for {', '.join(absent)}"
+        yield f"no kernel is available for {', '.join(absent)}"
     rows = _shown(rows)
     reasons = Counter(row["reason"]["reason"] for row in rows if row["status"] == "refused")
     for reason, count in sorted(reasons.items()):
-        yield f"{count} of {len(rows)} rows refused: {reason}"
+        yield f"{count} of {len(rows)} measurements refused: {reason}"
     network = results["network"]
     if network and network["reason"]:
-        yield f"the whole network is not timed: {network['reason']['text']}"
+        yield f"the whole network was not timed: {network['reason']['text']}"
 
 
 def _threads(results: dict[str, Any]) -> str:
     threads = results["wanted"]["threads"]
-    return "1 thread, its own time" if threads == 1 else f"{threads} threads, time of a clock"
+    return "1 thread, CPU time" if threads == 1 else f"{threads} threads, wall-clock time"

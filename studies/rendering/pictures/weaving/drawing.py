@@ -101,6 +101,6 @@ def _legend(figure: "Figure", run: WovenRun) -> None:
     ]
     if run.timeline.maps:
         handles.append(Patch(facecolor="#94a3b8", hatch="////", edgecolor="white",
-                             label="hatched: feature maps over the pins"))  # fmt: skip
+                             label="hatched: feature map transfers"))  # fmt: skip
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=9,
                   frameon=False)  # fmt: skip

@@ -115,7 +115,9 @@ def step_label(run: WovenRun, step: int, lane: Lane) -> str:
     text = step_name(run, step)
     if lane == "array":
         return text
-    what, moved = ("weights", run.work.fetch) if lane == "weights" else ("maps", run.work.maps)
+    what, moved = (
+        ("weights", run.work.fetch) if lane == "weights" else ("feature maps", run.work.maps)
+    )
     return f"{text}, {int(moved[part]):,} bytes of {what}"
 
 
@@ -161,7 +163,7 @@ class Content:
     def capacity_text(self) -> str:
         """Say the capacity, and that it is out of sight if so."""
         text = f"capacity {self.capacity:,.4g} {self.unit}"
-        return text if self.capacity <= self.top else f"{text}, far above"
+        return text if self.capacity <= self.top else f"{text} (above the axis)"
 
 
 def contents_of(run: WovenRun, most: int = MOST_STEPS) -> list[Content]:
@@ -169,7 +171,7 @@ def contents_of(run: WovenRun, most: int = MOST_STEPS) -> list[Content]:
     until = end_us(run, most)
     kinds = (
         ("weight buffer", run.timeline.weights, run.npu.weight_buffer_bytes),
-        ("map buffer", run.timeline.on_chip_maps, run.npu.map_buffer_bytes),
+        ("feature map buffer", run.timeline.on_chip_maps, run.npu.map_buffer_bytes),
     )
     return [
         _content(run, name, curve, capacity, until)

@@ -18,8 +18,8 @@ _HEIGHTS: Final = {2: [0.4, 0.6], 3: [0.3, 0.4, 0.3]}
 
 def woven_page(run: WovenRun) -> str:
     """Return the picture as a whole page that works offline."""
-    note = "Drag to zoom, double-click to see all again, hover for layers. "
-    note += "Hatched: feature maps that cross the pins. "
+    note = "Drag to zoom, double-click to reset, hover to see layers. "
+    note += "Hatched: transfers of feature maps. "
     if limited := shown_text(run):
         note += f"Only {limited} are drawn."
     body = f"<h1>{escape(run.title)}</h1>{card('', note, plot(woven_figure(run), 'timeline'))}"

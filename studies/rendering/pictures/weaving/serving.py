@@ -26,6 +26,9 @@ Curves = Mapping[str, Sequence[LoadPoint]]
 #: points of a line: the eye tells no more apart
 _POINTS: Final = 400
 
+_LOAD: Final = "offered load (1: the busiest resource is always occupied)"
+_TAIL: Final = "99th percentile latency (multiples of the isolated query time)"
+
 _DASHES: Final = ("solid", "dash", "dot", "dashdot")
 _STYLES: Final = ("-", "--", ":", "-.")
 
@@ -101,8 +104,8 @@ def _latencies(axes: "Axes", found: Served) -> None:
         axes.step(times, ranks, where="post", color=colour, lw=1.8, label=chain.name)
         due = _deadline_ms(found, m)
         if due is not None:
-            axes.axvline(due, color=colour, ls=":", lw=1.4, label=f"its deadline, {due:.3g} ms")
-    axes.set(xlabel="latency (ms)", ylabel="share of its requests", xscale="log", ylim=(0, 1.02))
+            axes.axvline(due, color=colour, ls=":", lw=1.4, label=f"deadline {due:.3g} ms")
+    axes.set(xlabel="latency (ms)", ylabel="fraction of requests", xscale="log", ylim=(0, 1.02))
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -113,13 +116,13 @@ def _goodput(axes: "Axes", curves: Curves) -> None:
     first = next(iter(curves.values()))
     loads = [point.load for point in first]
     bound = [point.metrics.goodput_bound_stp for point in first]
-    axes.plot(loads, bound, color=INK, lw=1.2, label="no policy gets above")
+    axes.plot(loads, bound, color=INK, lw=1.2, label="upper bound for any policy")
     for number, (name, points) in enumerate(curves.items()):
         goodput = [point.metrics.goodput_stp for point in points]
         axes.plot(loads, goodput, color=SERIES[number], ls=_STYLES[number % 4], marker="o", ms=3.5,
                   label=name)  # fmt: skip
-    axes.set(xlabel="load (1 keeps a resource busy)", ylabel="goodput (STP)", ylim=(0, None))
-    axes.set_title("Requests in time", fontsize=10)
+    axes.set(xlabel=_LOAD, ylabel="goodput (STP)", ylim=(0, None))
+    axes.set_title("Goodput", fontsize=10)
 
 
 def _tails(axes: "Axes", curves: Curves) -> None:
@@ -128,18 +131,18 @@ def _tails(axes: "Axes", curves: Curves) -> None:
         there = [(point.load, point.p99) for point in points if point.p99 is not None]
         axes.plot(*zip(*there, strict=True), color=SERIES[number], ls=_STYLES[number % 4],
                   marker="o", ms=3.5, label=name)  # fmt: skip
-    axes.set(xlabel="load (1 keeps a resource busy)", ylabel="p99 (isolated times)", yscale="log")
-    axes.set_title("Tail of finished requests", fontsize=10)
+    axes.set(xlabel=_LOAD, ylabel=_TAIL, yscale="log")
+    axes.set_title("99th percentile latency", fontsize=10)
 
 
 def _page(found: Served, curves: Curves) -> str:
     title = _title(found)
-    note = "Shed requests never end: where there are some, a line stops below 1."
+    note = "Shed (rejected) requests never finish: with shed requests, a line ends below 1."
     body = [f"<h1>{escape(title)}</h1>", card("Latency", note, plot(latency_plot(found), "cdf"))]
     if curves:
-        note = "All loads and policies get the same requests."
+        note = "All loads and policies are simulated with the same requests."
         both = plot(goodput_plot(curves), "goodput"), plot(tail_plot(curves), "tails")
-        cards = card("Requests in time", note, both[0]) + card("Tail", note, both[1])
+        cards = card("Goodput", note, both[0]) + card("99th percentile latency", note, both[1])
         body.append(f'<div class="pair wide">{cards}</div>')
     return document(f"{title} - Archloom", "\n".join(body))
 
@@ -163,7 +166,7 @@ def latency_plot(found: Served) -> "Figure":
         due = _deadline_ms(found, m)
         if due is not None:
             figure.add_vline(due, line={"color": colour, "dash": "dot", "width": 1.5})
-    apply_style(figure, "latency (ms); dotted: deadlines", "share of its requests")
+    apply_style(figure, "latency (ms); dotted: deadlines", "fraction of requests")
     figure.update_xaxes(type="log")
     figure.update_yaxes(range=[0, 1.02])
     return figure
@@ -179,7 +182,7 @@ def goodput_plot(curves: Curves) -> "Figure":
         x=[point.load for point in first],
         y=[point.metrics.goodput_bound_stp for point in first],
         mode="lines",
-        name="no policy gets above",
+        name="upper bound for any policy",
         line={"color": INK, "width": 1.2},
     )
     for number, (name, points) in enumerate(curves.items()):
@@ -192,10 +195,10 @@ def goodput_plot(curves: Curves) -> "Figure":
             mode="lines+markers",
             name=escape(name),
             line={"color": SERIES[number], "dash": _DASHES[number % 4]},
-            hovertemplate="load %{x}: STP %{y:.3f}, %{customdata[0]:,.0f} requests a second, "
+            hovertemplate="load %{x}: STP %{y:.3f}, %{customdata[0]:,.0f} requests/s, "
             "%{customdata[1]:.1%} missed<extra></extra>",
         )
-    apply_style(figure, "load (1 keeps a resource busy)", "goodput (STP)")
+    apply_style(figure, _LOAD, "goodput (STP)")
     figure.update_yaxes(rangemode="tozero")
     return figure
 
@@ -213,10 +216,8 @@ def tail_plot(curves: Curves) -> "Figure":
             mode="lines+markers",
             name=escape(name),
             line={"color": SERIES[number], "dash": _DASHES[number % 4]},
-            hovertemplate="load %{x}: %{y:.3g} isolated times<extra></extra>",
+            hovertemplate="load %{x}: %{y:.3g} x isolated query time<extra></extra>",
         )
-    apply_style(
-        figure, "load (1 keeps a resource busy)", "p99 of finished requests (isolated times)"
-    )
+    apply_style(figure, _LOAD, _TAIL)
     figure.update_yaxes(type="log")
     return figure

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: what may be swept, with its label
 _SWEPT: Final = {
-    "sequence_length": "length of sequences",
-    "weight_buffer_mib": "weight buffer, MiB",
+    "sequence_length": "sequence length",
+    "weight_buffer_mib": "weight buffer (MiB)",
     "batch": "batch",
 }
 
@@ -45,7 +45,7 @@ def draw_streams(results: Results, path: Path) -> None:
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes, (title, shown) in zip(grid, panels.items(), strict=False):
         axes.set_title(title, loc="left", color=INK)
-        axes.set_ylabel("STP over one network at a time, %")
+        axes.set_ylabel("STP gain over sequential execution (%)")
         if swept is None:
             _bars(axes, shown)
         else:
@@ -71,7 +71,7 @@ def _bars(axes: "Axes", rows: Sequence[Row]) -> None:
         axes.bar(left, gains, width, align="edge", color=colour, label=row.scheduler)
     for at, one in enumerate(rows[0].sets):
         bound = 100 * (one.bound - 1)
-        label = "no schedule is above" if at == 0 else None
+        label = "upper bound for any schedule" if at == 0 else None
         axes.plot([at, at + 0.8], [bound, bound], color=INK, linewidth=1, label=label)
     axes.set_xticks([at + 0.4 for at in range(len(names))], names, rotation=60, ha="right")
     axes.tick_params(axis="x", labelsize=7)
@@ -94,7 +94,7 @@ def _lines(axes: "Axes", rows: Sequence[Row], swept: str) -> None:
         for row in rows
         if row.scheduler == schedulers[0]
     ]
-    label = "no schedule is above"
+    label = "upper bound for any schedule"
     axes.plot(*zip(*bounds, strict=True), color=INK, linewidth=1, linestyle="--", label=label)
     axes.set_xscale("log", base=2)
     ticks = [point[0] for point in bounds]

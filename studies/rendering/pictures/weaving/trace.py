@@ -40,7 +40,7 @@ def trace_events(run: WovenRun) -> list[Event]:
         *_track(run, timeline.fetches, "weights", _DRAM),
         *_track(run, timeline.maps, "maps", _DRAM),
         *_counter(run, timeline.weights, "weight buffer"),
-        *_counter(run, timeline.on_chip_maps, "map buffer"),
+        *_counter(run, timeline.on_chip_maps, "feature map buffer"),
     ]
     # a counter that jumps has two values of one time, and keeps their order
     events.sort(key=lambda event: event["ts"])

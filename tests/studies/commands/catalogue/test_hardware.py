@@ -90,12 +90,12 @@ def test_text_says_what_architects_ask_for() -> None:
     for words in (
         "14x12 scalar PEs (168 MACs of 16 bits), 200 MHz",
         "lpddr4 at 6.4 GB/s and 8 pJ/bit, technology table eyeriss_65nm",
-        "0.0672 TOPS at its peak",
-        "ridge at 5.25 MACs or 10.5 operations",
-        "as fast as 1 channel of 6.4 GB/s",
-        "a MAC takes 2 pJ",
+        "Peak performance: 0.0672 TOPS",
+        "5.25 MACs (10.5 operations) per byte of DRAM traffic",
+        "DRAM: lpddr4, 1 channel of 6.4 GB/s",
+        "2 pJ per MAC",
         "weights 448, inputs 24, outputs 48",
-        "Sources of the prices (eyeriss_65nm, 65 nm)",
+        "Sources of energy and area (eyeriss_65nm, 65 nm)",
         "nn_dataflow",
         "x.yaml",
     ):
@@ -115,9 +115,9 @@ def test_only_entries_that_price_the_design_are_sourced() -> None:
     assert "hop_pj_per_bit" in full_details(ChosenHardware(mesh, Path()))["sources"]
     text = text_of(mesh)
     assert "; network mesh" in text
-    assert "Beyond the plain model:\n" in text
-    assert "neuron_buffers: 3.98 pJ for a word and hop to its children" in text
-    assert "Beyond the plain model" not in text_of(preset("shidiannao"))
+    assert "Properties of levels that differ from the defaults:\n" in text
+    assert "neuron_buffers: network to its children: 3.98 pJ per word and hop" in text
+    assert "Properties of levels that differ from the defaults" not in text_of(preset("shidiannao"))
 
 
 def test_energies_of_the_design_and_missing_limits_are_shown() -> None:
@@ -267,7 +267,7 @@ def test_parameters_that_nobody_sets_have_their_first_values() -> None:
     }
     assert details["pe_mesh"] == [8, 4]
     table = shown("hardware", "casco_edge", "--set", "pe_x=8")
-    assert "in brackets: first values, --set chooses others" in table
+    assert "(in brackets: first value, change it with --set)" in table
     rows = [line.split() for line in table.splitlines()]
     assert ["pe_x", "8", "4", "7", "8", "12", "14", "16", "24", "28", "32"] in rows
     assert ["clock_mhz", "(200)", "200", "400", "800"] in rows

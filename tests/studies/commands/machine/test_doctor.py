@@ -21,21 +21,21 @@ def well(tmp_path_factory: pytest.TempPathFactory) -> "subprocess.CompletedProce
 
 def test_all_is_well_where_a_study_can_start(well: "subprocess.CompletedProcess[str]") -> None:
     assert well.returncode == 0, well.stdout + well.stderr
-    assert well.stdout.splitlines()[-1] == "all is well"
+    assert well.stdout.splitlines()[-1] == "no problems found"
     for name in ("archloom", "python", "numba", "llvmlite", "ray", "torch", "cores", "memory"):
         assert f"\n  {name} " in f"\n{well.stdout}"
     assert "kernel cache" in well.stdout
-    assert "feasible designs       there are" in well.stdout
-    assert "executor               inline: in this process" in well.stdout
-    assert "output folder          runs/tiny (writable)" in well.stdout
+    assert "feasible designs       at least one exists" in well.stdout
+    assert "executor               inline (trials run in this process)" in well.stdout
+    assert "output directory       runs/tiny (writable)" in well.stdout
 
 
 def test_a_mistake_in_the_study_is_a_problem_and_the_exit_code_1(tmp_path: Path) -> None:
     done = archloom("doctor", write_study(tmp_path, TINY + "sed: 1\n"), cwd=tmp_path)
     assert done.returncode == 1
     assert "sed: is an unknown key; did you mean seed?" in done.stdout
-    assert "-> mend the study file" in done.stdout
-    assert done.stdout.splitlines()[-1] == "1 problem, see the lines with !"
+    assert "-> correct the study file" in done.stdout
+    assert done.stdout.splitlines()[-1] == "1 problem found, marked with !"
 
 
 def test_a_study_without_a_feasible_design_and_a_folder_that_is_a_file(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_study_without_a_feasible_design_and_a_folder_that_is_a_file(tmp_path:
         )
     }
     assert "no feasible design" in found["feasible designs"].found
-    assert found["output folder"].remedy == "say another with --out"
+    assert found["output directory"].remedy == "choose another directory with --out"
 
 
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_little_memory_and_disk_are_problems(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(doctor, "LEAST_MEMORY_BYTES", float("inf"))
     monkeypatch.setattr(doctor, "LEAST_DISK_BYTES", float("inf"))
     wrong = {one.what for one in machine_findings() if one.remedy}
-    assert wrong == {"memory", "free disk for kernels"}
+    assert wrong == {"memory", "disk for kernels"}
 
 
 def test_a_package_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,14 +100,14 @@ def test_the_worst_comes_first(run):
     assert places == sorted(places)
     assert "the case has no mapping" in out
     assert f"{OFF['id']} *" in out
-    assert "* the record says itself that its figures are off" in out
-    assert "4 cases differ that should agree" in out
+    assert "* known difference: the record itself marks its figures as inexact" in out
+    assert "4 cases differ unexpectedly" in out
 
 
 def test_records_that_are_known_to_be_off_do_not_fail(run):
     code, out, _ = run(SOUND[0], OFF)
     assert code == 0
-    assert "1 of the others are records that are known to be off" in out
+    assert "1 of the other cases have records that are marked as inexact" in out
 
 
 def test_rows_limit_the_table_only(run):
@@ -116,7 +116,7 @@ def test_rows_limit_the_table_only(run):
         record["result"]["energy_pJ"] *= 2 + i
     code, out, _ = run(*wrong, more=["--rows", "1"])
     assert code == 1
-    assert "and 3 more cases; --rows shows more" in out
+    assert "and 3 more cases; show more with --rows" in out
     assert sum(record["id"] in out for record in wrong) == 1
     _, out, _ = run(*wrong, more=["--rows", "1", "--json"])
     assert len(as_json(out)["failures"]) == 4

@@ -93,7 +93,7 @@ def test_wrong_columns_get_the_nearest_name(tmp_path):
     path = written(tmp_path, "layer,weigth_bytes,cycles,cycles\na,1,2,3\n")
     assert refusal(path) == [
         "line 1: 'weigth_bytes' is no column; did you mean weight_bytes or live_bytes?",
-        "line 1: column cycles stands twice",
+        "line 1: column cycles occurs twice",
         "line 1: column weight_bytes is missing",
     ]
 
@@ -102,8 +102,8 @@ def test_wrong_columns_get_the_nearest_name(tmp_path):
     ("text", "message"),
     [
         ("", "is empty; its first line must name columns: layer, weight_bytes, cycles, "),
-        ("layer,weight_bytes,cycles\n", "holds no layers; a chain needs one at least"),
-        ('weight_bytes,cycles\n"1,2\n', "is no CSV: "),
+        ("layer,weight_bytes,cycles\n", "holds no layers; at least one is needed"),
+        ('weight_bytes,cycles\n"1,2\n', "is not CSV: "),
         ("weight_bytes,cycles\n0,0\n", "none of its 1 layers has weights or cycles"),
         ("weight_bytes,cycles,live_bytes\n1,1,5\n", "live_bytes of the last layer, layer 1, must "),
     ],

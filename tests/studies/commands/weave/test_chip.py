@@ -55,8 +55,8 @@ def test_unknown_hardware_gets_the_nearest_name_of_npus_and_presets():
 
 def test_options_of_hardware_are_no_options_of_an_npu():
     assert refusal(Asked("memory_centric", ["pe_x=16"], "n7", 8)) == (
-        "--set, --technology, --word-bits: NPU memory_centric is as its paper has it; give options "
-        "of hardware to a preset, a template or a file"
+        "--set, --technology, --word-bits: NPU memory_centric is fixed as in its paper; these "
+        "options apply to presets, templates and template files"
     )
 
 

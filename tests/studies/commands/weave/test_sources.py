@@ -59,8 +59,8 @@ def test_everything_that_is_wrong_at_once(tmp_path):
 
 def test_one_network_alone_has_nothing_to_be_woven_with():
     assert refusal("tiny_cnn") == (
-        "tiny_cnn is alone: name two networks at least, to be woven with each other; "
-        "archloom schedule shows what one does"
+        "tiny_cnn is the only network: give at least two networks; for a single network use "
+        "archloom schedule"
     )
 
 
@@ -68,7 +68,7 @@ def test_a_network_without_macs_has_nothing_to_weave(tmp_path):
     pool = Layer("pool", "maxpool", g=4, p=4, q=4, r=2, s=2, stride=(2, 2), input_size=(8, 8))
     write_network(Network("pools", (pool,), (("input",),)), tmp_path / "pools.json")
     assert refusal(str(tmp_path / "pools.json"), "tiny_cnn") == (
-        "pools: none of its 1 layers runs on MACs, so there is nothing to weave"
+        "pools: none of its 1 layers has MACs, so there is nothing to schedule"
     )
 
 
@@ -78,4 +78,4 @@ def test_tables_take_neither_options_nor_a_batch(tmp_path):
     said = refusal(f"{table}:batch=2", "tiny_cnn")
     assert said == f"{table}:batch=2: a table of layers has no options; leave batch=2 out"
     said = refusal(str(table), str(table), batch=2)
-    assert said == "--batch 2: tables hold layers of the batch that they were made for"
+    assert said == "--batch 2: tables of layers have a fixed batch size; leave --batch out"

@@ -91,12 +91,13 @@ def test_json_of_one_query_adds_up():
 def test_what_is_printed_says_bound_gap_and_scheduler():
     text = shown("resnet50", "bert_base:sequence_length=16", *NPU)
     for part in (
-        "resnet50 and bert_base(sequence_length=16) on memory_centric, one query each: exact",
-        "225 GB/s, 700 MHz, 48 MiB for weights, 60 MiB for maps",
+        "resnet50 and bert_base(sequence_length=16) on memory_centric, one query each, scheduler "
+        "exact",
+        "DRAM 225 GB/s, clock 700 MHz, weight buffer 48 MiB, feature map buffer 60 MiB",
         "proven optimal",
-        "Made by exact: ",
-        "earlier than one network after another",
-        "the paper's figures are of MAESTRO",
+        "Scheduler exact: ",
+        "shorter than running the networks one after another",
+        "The paper's figures were computed with MAESTRO",
     ):
         assert part in text
 
@@ -111,7 +112,7 @@ def test_a_stream_stands_beside_its_bound_with_prices_in_words():
     assert sum(n["stp"] for n in found["networks"]) == pytest.approx(found["stp"])
     text = shown(*pair)
     dram = 100 * found["dram_price"] / found["stp_bound"] / 100
-    assert f"1% more DRAM bandwidth is worth {dram:.3g} % of STP" in text
+    assert f"1% more DRAM bandwidth adds {dram:.3g} % of STP" in text
 
 
 def test_a_price_is_what_more_bandwidth_is_worth():
@@ -133,7 +134,7 @@ def test_networks_that_wait_for_one_engine_gain_nothing(tmp_path):
     table = written(tmp_path / "slow.csv", [(1, 10**6), (1, 10**6)])
     text = shown(table, table, *NPU, "--buffer-kib", 64, "--stream")
     assert (
-        "All networks wait for the array: no order of their layers makes STP larger than 1" in text
+        "All networks are limited by the array: no order of their layers has an STP above 1" in text
     )
 
 
@@ -222,7 +223,10 @@ def test_the_timeline_and_the_trace_are_written_and_named(tmp_path, ending):
     done = run("tiny_cnn", "ncf", *NPU, "--plot", plot, "--trace", trace)
     assert done.exit_code == 0
     assert plot.stat().st_size > 10_000
-    assert f"{plot}: both engines and the buffers over time" in done.stderr.replace("\n", " ")
+    assert (
+        f"wrote {plot}: DRAM transfers, computation and buffers over time"
+        in done.stderr.replace("\n", " ")
+    )
     events = json.loads(trace.read_text())["traceEvents"]
     assert {event["args"]["network"] for event in events if event["ph"] == "X"} == {
         *("tiny_cnn", "ncf")
@@ -240,9 +244,11 @@ def test_layers_that_fit_in_no_way_are_named_with_what_would_help():
         "3984588 bytes; run fewer inferences at a time, or on a chip with a larger map buffer"
     )
     assert lines[1].startswith("map_overflow at mobilenetv2, layer stage2.0.depthwise on ")
-    assert lines[2] == "--maps unlimited takes the map buffer to hold whatever networks need"
+    assert lines[2] == "--maps unlimited assumes that the feature map buffer is large enough"
     text = shown(*pair, "--maps", "unlimited", "--scheduler", "fair")
-    assert "the buffer is taken to be as large as that (--maps unlimited)" in " ".join(text.split())
+    assert "with --maps unlimited the buffer is assumed to be large enough" in " ".join(
+        text.split()
+    )
 
 
 def test_maps_of_paused_networks_that_do_not_fit_are_written_out_and_told(tmp_path):
@@ -290,15 +296,18 @@ def test_a_network_that_cannot_run_on_the_hardware_ends_with_1(tmp_path):
 
 MISTAKES = [
     (("resnt50", "ncf", *NPU), "did you mean resnet50"),
-    (("tiny_cnn", *NPU), "tiny_cnn is alone: name two networks at least"),
+    (("tiny_cnn", *NPU), "tiny_cnn is the only network: give at least two networks"),
     ((*PAIR, *NPU, "--scheduler", "stings"), "'stings' is not known; did you mean strings?"),
     ((*PAIR, *NPU, "--maps", "no"), "--maps 'no' is not known; known: fit, unlimited"),
     ((*PAIR, *NPU, "--json", "--csv"), "--csv and --json exclude each other; use one of them"),
     ((*PAIR, *NPU, "--plot", "t.pdf"), "--plot t.pdf: must end in .html or .png or .svg"),
     ((*PAIR, *NPU, "--trace", "t.txt"), "--trace t.txt: must end in .json"),
     ((*PAIR, *NPU, "--trace", "no/t.json"), "--trace no/t.json: there is no folder no"),
-    ((*PAIR, *NPU, "--plan", "none", "--mapping", "local"), "--plan, --mapping: layers of NPU "),
-    ((*PAIR, *NPU, "--evaluations", "3"), "--evaluations: layers of NPU memory_centric are "),
+    (
+        (*PAIR, *NPU, "--plan", "none", "--mapping", "local"),
+        "--plan, --mapping: NPU memory_centric runs ",
+    ),
+    ((*PAIR, *NPU, "--evaluations", "3"), "--evaluations: NPU memory_centric runs each layer "),
     ((*PAIR, "--hardware", "tpu_v3", "--plan", "jiont"), "--plan 'jiont' is not known; did"),
     ((*PAIR, "--hardware", "tpu_v3", "--mapping", "loacl"), "--mapping 'loacl' is not known; did "),
     ((*PAIR, "--hardware", "tpu_v4"), "preset, template or file; did you mean tpu_v3?"),
@@ -323,7 +332,7 @@ def test_tables_with_faults_are_one_message_with_all_places(tmp_path):
     assert [line.split(": ")[1] for line in lines] == ["line 2", "line 3", "layers[0]"]
     assert said(written(tmp_path / "a.csv", [(1, 2)]), written(tmp_path / "b.csv", [(1, 2)]),
                 "--hardware", "tpu_v3", "--plan", "none") == (
-        "--plan: tables hold their layers; nothing is planned"
+        "--plan: tables already define their layers; leave these options out"
     )  # fmt: skip
 
 
@@ -339,7 +348,7 @@ def test_the_help_has_examples_and_a_mistake_ends_with_2(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith("error: tiny_cnn is alone")
+    assert capsys.readouterr().err.startswith("error: tiny_cnn is the only network")
 
 
 def test_who_stops_it_gets_130(monkeypatch):
@@ -349,7 +358,7 @@ def test_who_stops_it_gets_130(monkeypatch):
     monkeypatch.setattr("archloom.studies.commands.weave.command.ticked", interrupted)
     done = run(*PAIR, *NPU)
     assert done.exit_code == 130
-    assert done.stderr == "stopped before there was a schedule\n"
+    assert done.stderr == "stopped before a schedule was found\n"
 
 
 def test_all_that_is_wrong_is_said_at_once(tmp_path):
@@ -392,4 +401,4 @@ def test_what_the_order_within_a_network_costs_is_said():
     assert prices == pytest.approx(found["stp_bound"])
     assert found["order_price"] > 0.1
     assert found["stp_share"] > 0.97
-    assert "of the bound is set by the order of layers within a network" in shown(*pair)
+    assert "of the bound is due to the order of layers within a network" in shown(*pair)

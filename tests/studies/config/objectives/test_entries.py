@@ -207,7 +207,7 @@ def test_other_objectives_are_another_study_but_another_pick_is_not(tmp_path: Pa
         ("constraints: {latency_s: 5e-3}", "reads this as a text, write 0.005"),
         ("constraints: {latency_s: -1}", "constraints.latency_s: -1 must be greater than 0"),
         ("constraints: {latency: 1}", "constraints.latency: is an unknown key; did you mean lat"),
-        ("constraints: {edp_js: [1, 2]}", "constraints.edp_js[1]: edp_js is limited already"),
+        ("constraints: {edp_js: [1, 2]}", "constraints.edp_js[1]: edp_js has a limit already"),
         ("constraints: {edp_js: {workload: x}}", "constraints.edp_js: limit is missing"),
         ("constraints: {edp_js: {limit: 1, workload: x}}", "edp_js: workload 'x' is unknown"),
         ("pick: kne", "pick: 'kne' is unknown; did you mean knee?"),

@@ -133,4 +133,7 @@ def test_plans_that_keep_weights_for_ever_are_refused(tmp_path: Path) -> None:
 def test_shares_that_differ_too_much_are_refused(tmp_path: Path) -> None:
     tenants = f"tenants: [{{workload: tiny_cnn, share: 2000}}, {{workload: {MLP}}}]\n"
     (found,) = errors_of(tmp_path, TWO + tenants)
-    assert "tenants: shares are from 1 to 2000; the largest may be 1000 times the least" in found
+    assert (
+        "tenants: shares are from 1 to 2000; the largest may be at most 1000 times the smallest"
+        in found
+    )

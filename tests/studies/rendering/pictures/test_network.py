@@ -327,7 +327,7 @@ def test_the_report_draws_every_network_with_what_is_fused_in_it(finished_study:
     heading, card = network_sections([net], details)
     assert heading == f"<h2>Networks, and what trial {trial} runs fused</h2>"
     assert "Colours enclose layers that run fused" in card
-    assert "group 0: 3 layers, 4x16, 4 tiles, " in card
+    assert "group 0: 3 layers, 4x16 (4 tiles); " in card
     assert "group 1" not in card
     plan["groups"] = plan["groups"][1:]
     assert "Nothing runs fused" in network_sections([net], details)[1]

@@ -126,8 +126,8 @@ def test_hypervolume_grows_to_that_of_all_designs(view: StudyView) -> None:
     values = [design.costs(view.objective_set.objectives) for design in view.designs]
     ideal = [min(column) for column in zip(*values, strict=True)]
     box = prod(log10(r / best) for r, best in zip(view.reference, ideal, strict=True))
-    assert volumes[-1] == pytest.approx(100 * hypervolume(values, view.reference) / box) > 0
-    assert volumes[-1] <= 100
+    assert volumes[-1] == pytest.approx(100 * hypervolume(values, view.reference) / box)
+    assert 0 < volumes[-1] <= 100
     assert view.hypervolume[-1][0] == sum(design.trial.evaluations for design in view.designs)
 
 
@@ -200,12 +200,12 @@ def test_the_front_stands_out_with_pick_and_baseline() -> None:
     view = by_hand()
     figure = plots.objectives(view, EDP, AREA, TDP)
     traces = {trace.name: trace for trace in figure.data if trace.name}
-    assert list(traces["front"].x) == [3.0, 2.0, 1.0]  # by EDP
-    assert list(traces["front"].marker.color) == [2.0, 1.0, 1.0]  # TDP
+    assert list(traces["Pareto front"].x) == [3.0, 2.0, 1.0]  # by EDP
+    assert list(traces["Pareto front"].marker.color) == [2.0, 1.0, 1.0]  # TDP
     assert list(traces["dominated"].x) == [5.0]
-    assert (traces["picked"].x[0], traces["picked"].y[0]) == (2.0, 2.0)
+    assert (traces["selected design"].x[0], traces["selected design"].y[0]) == (2.0, 2.0)
     assert sum(name.startswith("baseline") for name in traces) == 1
-    assert "same: &lt;script" in traces["front"].hovertext[0]
+    assert "same: &lt;script" in traces["Pareto front"].hovertext[0]
 
 
 def test_stopped_trials_are_faded_and_named_once() -> None:
@@ -214,7 +214,7 @@ def test_stopped_trials_are_faded_and_named_once() -> None:
         for d in by_hand().designs[:2]
     ]
     figure = plots.curves(by_hand(designs=(*designs, by_hand().designs[2])))
-    assert [trace.name for trace in figure.data] == ["stopped", "stopped", "front"]
+    assert [trace.name for trace in figure.data] == ["stopped", "stopped", "Pareto front"]
     assert [trace.showlegend for trace in figure.data] == [True, False, True]
     assert {trace.line.color for trace in figure.data[:2]} == {plots.FADED}
 

@@ -274,7 +274,7 @@ def test_a_floor_must_be_a_percentage(folder: Path, percent: object) -> None:
 def test_doctor_trains_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Trainer, "run_epoch", lambda _: pytest.fail("trained"))
     told = CliRunner().invoke(app, ["doctor", str(study_file(folder))]).output
-    assert "known once the forms of kept are trained" in told
+    assert "not known before compressed kept is trained" in told
 
 
 def test_a_directory_of_something_else_is_refused(folder: Path) -> None:

@@ -103,7 +103,7 @@ def test_all_mistakes_are_said_at_once_with_line_and_key(tmp_path: Path) -> None
         ("models: [vgg16]\nsearch: {optimizer: tpe}", "search.trials: is missing"),
         (
             "models: [vgg16]\nsearch: {optimizer: mobo, trials: 3}",
-            "'mobo' searches hardware, by what is known of it; known: gp",
+            "'mobo' only works for hardware spaces; known: gp",
         ),
         (
             "models: [vgg16]\nsearch: {optimizer: {name: nsga2, poplation: 8}, trials: 3}",

@@ -42,7 +42,7 @@ def test_a_layer_is_measured_printed_drawn_and_not_measured_again(tmp_path: Path
     assert all(row["status"] == "timed" or row["reason"]["text"] for row in layer["rows"])
     if done.exit_code == 0:
         assert "gemm float32" in done.stdout
-        assert "there is no kernel for library float32 csr 0.5" in done.stdout
+        assert "no kernel is available for library float32 csr 0.5" in done.stdout
     journal = (tmp_path / "journal.jsonl").read_bytes()
     again = run(*options, "--json")
     assert json.loads(again.stdout)["layers"] == found["layers"]
