@@ -2,8 +2,8 @@
 
 ``cli.py`` declares the options of run, resume and pareto; ``study_file.py`` reads what they name,
 and ``run.py`` does them, in a process that ``supervised.py`` watches; ``telling.py`` has it heard
-in logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the end,
-``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``copying.py`` copies,
+in logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the
+end, ``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``copying.py`` copies,
 :mod:`.export` writes all trials for other programs.
 ``stack.py`` does all of that for studies of kind stack, with ``stack_tables.py``.
 """
