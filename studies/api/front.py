@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 from archloom.search.hardware.certify import certificate_text
 from archloom.space import Infeasible
 from archloom.studies.analysis import Front as Members, trial_table
-from archloom.studies.commands.export import frame
 from archloom.studies.commands.study import front_json
+from archloom.studies.commands.study.export import frame
 from archloom.studies.storage import Trial as Record
 
 from .cells import cell, short_table

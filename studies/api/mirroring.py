@@ -10,7 +10,7 @@ from .front import Trial
 from .running import Callback
 
 if TYPE_CHECKING:
-    from archloom.studies.commands.export import OptunaMirror
+    from archloom.studies.commands.study.export import OptunaMirror
 
 
 def optuna_mirror(source: "str | PathLike[str]", storage: str) -> Callback:
@@ -32,7 +32,7 @@ def optuna_mirror(source: "str | PathLike[str]", storage: str) -> Callback:
         if mirrors:
             mirrors[0].add(trial._record)
             return
-        from archloom.studies.commands.export import OptunaMirror
+        from archloom.studies.commands.study.export import OptunaMirror
 
         mirrors.append(OptunaMirror(location, storage))
         mirrors[0].update()

@@ -6,7 +6,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal
 
 from archloom.studies.analysis import StudyView, load_view, read_front, trial_table
-from archloom.studies.commands.export import frame
+from archloom.studies.commands.study.export import frame
 from archloom.studies.config import PICKED, Location, location_of
 from archloom.studies.rendering.text import known
 from archloom.studies.storage import (

@@ -26,7 +26,6 @@ from .catalogue import (
 )
 from .compare import COMPARE_EXAMPLES, compare
 from .compress import COMPRESS_EXAMPLES, compress
-from .export import EXPORT_EXAMPLES, export
 from .machine import COMPILE_EXAMPLES, compile_
 from .machine.measure import MEASURE_EXAMPLES, measure
 from .map import MAP_EXAMPLES, map_
@@ -52,7 +51,17 @@ from .setup import (
     init,
     schema,
 )
-from .study import COPY_EXAMPLES, RESUME_EXAMPLES, RUN_EXAMPLES, copy, resume_, run_
+from .study import (
+    COPY_EXAMPLES,
+    PARETO_EXAMPLES,
+    RESUME_EXAMPLES,
+    RUN_EXAMPLES,
+    copy,
+    pareto_,
+    resume_,
+    run_,
+)
+from .study.export import EXPORT_EXAMPLES, export
 from .weave import WEAVE_EXAMPLES, weave
 
 app = App(
@@ -121,48 +130,7 @@ def doctor(
     raise Exit(diagnose(partial(read_study, study, Overrides()) if study else None, out))
 
 
-@app.command_of("archloom pareto runs/quickstart", "archloom pareto runs/quickstart --csv")
-def pareto(
-    study: Study,
-    as_csv: Annotated[bool, Option("--csv", help="Print CSV, one line per design.")] = False,
-    as_json: AsJson = False,
-    pick: Pick = None,
-    objectives: Annotated[
-        str | None,
-        Option(
-            "--objectives",
-            metavar="LIST",
-            help="Other ones than were searched, such as latency,energy:max,edp:resnet50.",
-        ),
-    ] = None,
-) -> None:
-    """Print the Pareto front of a study. The study may still be running.
-
-    With --objectives it prints the recorded trials that are not dominated in other objectives than
-    those of the study. The search did not optimise them, so better designs may be missing.
-    """
-    from archloom.search.hardware.certify import certificate_text
-    from archloom.studies.analysis import read_front, read_other_front
-
-    from .study import front_csv, front_json, front_legend, front_table
-
-    if as_csv and as_json:
-        raise UserError("--csv and --json exclude each other; use one of them")
-    if objectives is None:
-        front = read_front(study, pick)
-    else:
-        front = read_other_front(study, objectives, pick)
-    if as_csv:
-        echo(front_csv(front), nl=False)
-    elif as_json:
-        echo(front_json(front))
-    else:
-        console = new_console()
-        console.print(front_table(front))
-        if legend := front_legend(front):
-            console.print(legend, highlight=False, soft_wrap=True)
-        if front.proof:
-            console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
+app.add(pareto_, PARETO_EXAMPLES, "pareto")
 
 
 @app.command_of(

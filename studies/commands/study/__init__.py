@@ -1,9 +1,10 @@
 """Commands that work on a study, say how far it is, and print its front.
 
-``cli.py`` declares the options of run and resume; ``study_file.py`` reads what they name, and
-``run.py`` does them, in a process that ``supervised.py`` watches; ``telling.py`` has it heard in
-logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the end,
-``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``copying.py`` copies.
+``cli.py`` declares the options of run, resume and pareto; ``study_file.py`` reads what they name,
+and ``run.py`` does them, in a process that ``supervised.py`` watches; ``telling.py`` has it heard
+in logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the
+end, ``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``copying.py`` copies,
+:mod:`.export` writes all trials for other programs.
 ``stack.py`` does all of that for studies of kind stack, with ``stack_tables.py``.
 """
 
@@ -13,18 +14,15 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .cli import (
+        PARETO_EXAMPLES as PARETO_EXAMPLES,
         RESUME_EXAMPLES as RESUME_EXAMPLES,
         RUN_EXAMPLES as RUN_EXAMPLES,
+        pareto_ as pareto_,
         resume_ as resume_,
         run_ as run_,
     )
     from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
-    from .pareto import (
-        front_csv as front_csv,
-        front_json as front_json,
-        front_legend as front_legend,
-        front_table as front_table,
-    )
+    from .pareto import front_json as front_json
     from .run import (
         carry_out as carry_out,
         ready as ready,

@@ -1,4 +1,4 @@
-"""The command lines of ``archloom run`` and ``archloom resume``."""
+"""The command lines of ``archloom run``, ``archloom resume`` and ``archloom pareto``."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -6,7 +6,8 @@ from typing import Annotated, Final
 from archloom.studies.config import file_of
 from archloom.studies.rendering.text import new_console
 
-from ..options import Argument, Exit, Option, Out, Study, echo
+from ...errors import UserError
+from ..options import Argument, AsJson, Exit, Option, Out, Pick, Study, echo
 
 RUN_EXAMPLES: Final = (
     "archloom run quickstart",
@@ -17,6 +18,11 @@ RESUME_EXAMPLES: Final = (
     "archloom resume runs/quickstart",
     "archloom resume runs/quickstart --trials 48",
     "archloom resume runs/quickstart --retry-failed --memory-mb 4000",
+)
+PARETO_EXAMPLES: Final = (
+    "archloom pareto runs/quickstart",
+    "archloom pareto runs/quickstart --csv",
+    "archloom pareto runs/quickstart --objectives latency,energy",
 )
 
 _Executor = Annotated[
@@ -171,3 +177,47 @@ def resume_(
     overrides = Overrides(executor, workers, address, cpu_s, memory_mb, trials)
     telling = Telling(log, metrics)
     raise Exit(resume(study, overrides, new_console(), retry_failed, telling))
+
+
+def pareto_(
+    study: Study,
+    as_csv: Annotated[bool, Option("--csv", help="Print CSV, one line per design.")] = False,
+    as_json: AsJson = False,
+    pick: Pick = None,
+    objectives: Annotated[
+        str | None,
+        Option(
+            "--objectives",
+            metavar="LIST",
+            help="Objectives other than those of the study, separated by commas: "
+            "latency,energy:max,edp:resnet50 (default: the study's objectives).",
+        ),
+    ] = None,
+) -> None:
+    """Print the Pareto front of a study. The study may still be running.
+
+    With --objectives it prints the recorded trials that are not dominated in other objectives than
+    those of the study. The search did not optimise them, so better designs may be missing.
+    """
+    from archloom.search.hardware.certify import certificate_text
+    from archloom.studies.analysis import read_front, read_other_front
+
+    from .pareto import front_csv, front_json, front_legend, front_table
+
+    if as_csv and as_json:
+        raise UserError("--csv and --json exclude each other; use one of them")
+    if objectives is None:
+        front = read_front(study, pick)
+    else:
+        front = read_other_front(study, objectives, pick)
+    if as_csv:
+        echo(front_csv(front), nl=False)
+    elif as_json:
+        echo(front_json(front))
+    else:
+        console = new_console()
+        console.print(front_table(front))
+        if legend := front_legend(front):
+            console.print(legend, highlight=False, soft_wrap=True)
+        if front.proof:
+            console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)

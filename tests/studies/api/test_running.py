@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -228,3 +229,18 @@ def test_a_database_keeps_a_study(postgres: Any) -> None:
     )
     assert told == list(range(6))
     assert study.trials == al.load_study(f"{postgres.url}#tiny").trials
+
+
+def test_a_study_gets_more_trials(undisturbed: Path, tmp_path: Path) -> None:
+    """In this process, then in one of its own; the result is that of a study with as many."""
+    al.run_study(CONFIG | {"trials": 13}, tmp_path / "long", workers=1)
+    copytree(undisturbed, tmp_path / "tiny")
+    study = al.resume_study(tmp_path / "tiny", trials=12, workers=1)
+    assert (study.finished, study.config["trials"], len(study.trials)) == (True, 12, 12)
+    al.resume_study(tmp_path / "tiny", trials=13, workers=2)
+    assert records(tmp_path / "tiny") == records(tmp_path / "long")
+    with pytest.raises(al.ArchloomError, match="--trials 3 is below the 13 designs"):
+        al.resume_study(tmp_path / "tiny", trials=3, workers=1)
+    for wrong in (0, 2.5, "many"):
+        with pytest.raises(al.ArchloomError, match="trials"):
+            al.resume_study(tmp_path / "tiny", trials=wrong, workers=1)  # type: ignore[arg-type]

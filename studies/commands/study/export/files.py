@@ -10,7 +10,7 @@ from archloom.studies.analysis import TrialTable, read_trial_table
 from archloom.studies.config import Location
 from archloom.studies.storage import write_whole
 
-from ...errors import UserError, choosing
+from ....errors import UserError, choosing
 
 if TYPE_CHECKING:
     from pandas import DataFrame

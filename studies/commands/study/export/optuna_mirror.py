@@ -17,7 +17,7 @@ from archloom.studies.config import Location, stored_objective_set
 from archloom.studies.engine import design_problem, stored_config
 from archloom.studies.storage import Trial, read_header, read_journal, read_trials
 
-from ...errors import UserError
+from ....errors import UserError
 
 if TYPE_CHECKING:
     from optuna import Study
