@@ -40,7 +40,16 @@ from .published import REPRODUCE_EXAMPLES, reproduce
 from .schedule import SCHEDULE_EXAMPLES, schedule
 from .serve import SERVE_EXAMPLES, serve
 from .setup import INIT_EXAMPLES, SCHEMA_EXAMPLES, init, schema
-from .study import COPY_EXAMPLES, RESUME_EXAMPLE, RUN_EXAMPLE, copy, resume_, run_
+from .study import (
+    COPY_EXAMPLES,
+    REPORT_EXAMPLES,
+    RESUME_EXAMPLE,
+    RUN_EXAMPLE,
+    copy,
+    report,
+    resume_,
+    run_,
+)
 from .weave import WEAVE_EXAMPLES, weave
 
 app = App(
@@ -170,30 +179,7 @@ def status(study: Study, as_json: AsJson = False) -> None:
         show_status(study, as_json, new_console())
 
 
-@app.command_of(epilog="Example: archloom report runs/quickstart")
-def report(
-    study: Study,
-    pick: Pick = None,
-    out: Annotated[
-        Path | None, Option("--out", metavar="DIR", help="Else the study's directory.")
-    ] = None,
-) -> None:
-    """Write a study's report: one HTML file that works offline, and a picture of it."""
-    from archloom.studies.storage import is_stack
-
-    if is_stack(study):
-        from .study import report_stack
-
-        echo(report_stack(study, pick, out))
-        return
-    from archloom.studies.engine.progress import ProgressView
-    from archloom.studies.rendering.report import write_report
-
-    # what is printed are the paths; progress goes beside them
-    with ProgressView(new_console(stderr=True)) as view:
-        paths = write_report(study, pick, view, out)
-    for path in paths:
-        echo(path)
+app.add(report, REPORT_EXAMPLES)
 
 
 @app.command_of(

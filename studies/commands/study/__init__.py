@@ -4,6 +4,7 @@
 ``run.py`` does them, in a process that ``supervised.py`` watches; ``telling.py`` has it heard in
 logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the end,
 ``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``copying.py`` copies.
+``reporting.py`` writes its page, or serves it.
 ``stack.py`` does all of that for studies of kind stack, with ``stack_tables.py``.
 """
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         front_legend as front_legend,
         front_table as front_table,
     )
+    from .reporting import REPORT_EXAMPLES as REPORT_EXAMPLES, report as report
     from .run import (
         carry_out as carry_out,
         ready as ready,
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     )
     from .show import show_trial as show_trial
     from .stack import (
-        report_stack as report_stack,
         show_stack as show_stack,
         show_stack_status as show_stack_status,
     )
