@@ -36,7 +36,7 @@ from .source_tree import (
 HEAVY = ("torch", "botorch", "gpytorch", "optuna", "ray", "plotly", "matplotlib")
 """Packages that take seconds to import: functions that need them import them."""
 
-SLOW_START = (*HEAVY, "numba", "scipy", "deap", "moocore")
+SLOW_START = (*HEAVY, "numba", "scipy", "deap", "moocore", "jinja2")
 """What `archloom --help` must not load."""
 
 MOST_AT_THE_TOP, MOST_INSIDE = 12, 15

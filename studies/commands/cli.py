@@ -36,7 +36,6 @@ from .options import (
     Exit,
     Option,
     Out,
-    Pick,
     Study,
     echo,
 )
@@ -54,10 +53,12 @@ from .setup import (
 from .study import (
     COPY_EXAMPLES,
     PARETO_EXAMPLES,
+    REPORT_EXAMPLES,
     RESUME_EXAMPLES,
     RUN_EXAMPLES,
     copy,
     pareto_,
+    report,
     resume_,
     run_,
 )
@@ -188,35 +189,7 @@ def status(study: Study, as_json: AsJson = False) -> None:
         show_status(study, as_json, new_console())
 
 
-@app.command_of("archloom report runs/quickstart", "archloom report runs/quickstart --out reports")
-def report(
-    study: Study,
-    pick: Pick = None,
-    out: Annotated[
-        Path | None,
-        Option(
-            "--out",
-            metavar="DIR",
-            help="Directory for the report (default: the directory of the study).",
-        ),
-    ] = None,
-) -> None:
-    """Write a report of a study: one HTML file with interactive plots, and a PNG summary."""
-    from archloom.studies.storage import is_stack
-
-    if is_stack(study):
-        from .study import report_stack
-
-        echo(report_stack(study, pick, out))
-        return
-    from archloom.studies.engine.progress import ProgressView
-    from archloom.studies.rendering.report import write_report
-
-    # what is printed are the paths; progress goes beside them
-    with ProgressView(new_console(stderr=True)) as view:
-        paths = write_report(study, pick, view, out)
-    for path in paths:
-        echo(path)
+app.add(report, REPORT_EXAMPLES)
 
 
 @app.command_of(

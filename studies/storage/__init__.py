@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         read_journal as read_journal,
         read_live as read_live,
         read_part as read_part,
+        results_digest as results_digest,
     )
     from .records import (
         published_trial as published_trial,

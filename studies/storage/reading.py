@@ -1,5 +1,6 @@
 """What is read of a study, by anybody and at any time, wherever it is kept."""
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,15 @@ from archloom.studies.config import Location, SharedStudy, named
 from .directory import read_file, works_on
 from .holder import Holder
 from .journal import Event, lines_in, parse_events, read_events
-from .parts import JOURNAL, LIVE, STACK
+from .parts import (
+    BASELINE_FILE,
+    CERTIFICATE,
+    JOURNAL,
+    LIVE,
+    STACK,
+    TRIALS,
+    VALIDATION,
+)
 
 
 def read_part(location: Location, name: str | Path) -> bytes | None:
@@ -34,6 +43,15 @@ def journal_size(location: Location) -> int:
     from .database import count_lines
 
     return count_lines(location, JOURNAL)
+
+
+def results_digest(location: Location) -> str:
+    """Return a digest of a study's results so far: another one where there is something new."""
+    found = sha256()
+    for name in (TRIALS, BASELINE_FILE, CERTIFICATE, VALIDATION):
+        data = read_part(location, name)
+        found.update(b"-" if data is None else b"%d:" % len(data) + data)
+    return found.hexdigest()
 
 
 def bring_up_to_date(location: Location) -> None:

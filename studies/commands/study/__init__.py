@@ -3,8 +3,9 @@
 ``cli.py`` declares the options of run, resume and pareto; ``study_file.py`` reads what they name,
 and ``run.py`` does them, in a process that ``supervised.py`` watches; ``telling.py`` has it heard
 in logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the
-end, ``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``copying.py`` copies,
-:mod:`.export` writes all trials for other programs.
+end, ``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``reporting.py``
+writes its page, or serves it; ``copying.py`` copies, :mod:`.export` writes all trials for other
+programs.
 ``stack.py`` does all of that for studies of kind stack, with ``stack_tables.py``.
 """
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     )
     from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
     from .pareto import front_json as front_json
+    from .reporting import REPORT_EXAMPLES as REPORT_EXAMPLES, report as report
     from .run import (
         carry_out as carry_out,
         ready as ready,
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     )
     from .show import show_trial as show_trial
     from .stack import (
-        report_stack as report_stack,
         show_stack as show_stack,
         show_stack_status as show_stack_status,
     )

@@ -4,7 +4,9 @@ let study = null;
 const state = { opened: null, left: null, right: null };
 
 async function drawStudy() {
-  study = await unpackedJson(document.getElementById("data").textContent);
+  const data = document.getElementById("data");
+  if (data === null) return;
+  study = await unpackedJson(data.textContent);
   unpackedDesigns.clear();
   const labels = Object.keys(study.rows);
   [...selected].filter((label) => !labels.includes(label)).forEach((label) => selected.delete(label));

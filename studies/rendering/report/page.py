@@ -40,24 +40,26 @@ _MOST_PAIRS: Final = 6
 _TABLE_HELP: Final = COLUMNS | {"state": "how far its software was searched; see the legend"}
 
 
-def study_page(material: Material, location: Location | None, live: bool = False) -> str:
-    """Return the page of a study.
+def study_page(values: Mapping[str, Any]) -> str:
+    """Return the page of a study with what :func:`page_values` returns."""
+    return render("study.html.j2", plotly=packed_plotly(), **values)
+
+
+def study_body(values: Mapping[str, Any]) -> str:
+    """Return what of that page changes while a study runs: all but its style and scripts."""
+    return render("study_body.html.j2", **values)
+
+
+def page_values(
+    material: Material, location: Location | None, live: bool = False
+) -> dict[str, Any]:
+    """Return what the template of a page shows.
 
     Args:
-        material: what it shows.
+        material: all that there is to show.
         location: of the study, for commands that show what is left out.
-        live: whether it asks its server for what is new.
+        live: whether the page asks its server for what is new.
     """
-    return render("study.html.j2", plotly=packed_plotly(), **page_values(material, location, live))
-
-
-def page_body(material: Material, location: Location | None) -> str:
-    """Return what of a live page changes: all but its style and scripts."""
-    return render("study_body.html.j2", **page_values(material, location, live=True))
-
-
-def page_values(material: Material, location: Location | None, live: bool) -> dict[str, Any]:
-    """Return what the template shows."""
     view = material.view
     places = places_of(material.networks)
     designs = dict(packed_designs(material.apart, _order(material), places))

@@ -9,7 +9,7 @@ from archloom.studies.storage import check_folder, write_whole
 
 from ...errors import UserError, choosing, writing
 from .material import Gatherer
-from .page import picked_details, study_page, subtitle
+from .page import page_values, picked_details, study_page, subtitle
 
 HTML, PNG = "report.html", "report.png"
 
@@ -44,7 +44,7 @@ def write_report(
     with choosing(out):
         out.mkdir(parents=True, exist_ok=True)
     with writing(page):
-        write_whole(page, study_page(material, location))
+        write_whole(page, study_page(page_values(material, location)))
     stages.advance("drawing the picture")
     with writing(picture):
         draw_summary(material.view, subtitle(material.view, picked_details(material)), picture)
