@@ -11,7 +11,7 @@ from ...errors import did_you_mean
 Positive = Annotated[float, Field(gt=0, le=1e15)]
 Energy = Annotated[float, Field(ge=0, le=1e12)]
 #: sizes beyond this are slips, and products of them would not fit 64 bits
-Count = Annotated[int, Field(ge=1, le=2**40, strict=True)]
+Count = Annotated[int, Field(ge=1, le=2**40)]
 Factors = dict[str, Count]
 Names = list[str]
 
@@ -29,7 +29,8 @@ class RecordError(ValueError):
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # strict: "3" and true are no numbers
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class LevelEnergy(_Strict):
@@ -138,7 +139,7 @@ class Loops(_Strict):
 class Record(BaseModel):
     """One case; keys that others added for themselves are left alone at the top."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
     id: str = ""
     arch: Architecture
@@ -180,7 +181,7 @@ def parse_loops(data: Any) -> list[Loops]:
         RecordError: as :func:`parse_record`.
     """
     try:
-        return TypeAdapter(list[Loops]).validate_python(data)
+        return TypeAdapter(list[Loops]).validate_python(data, strict=True)
     except ValidationError as error:
         raise RecordError([f"mapping{fault}" for fault in _faults(error)]) from None
 
@@ -220,4 +221,4 @@ def _got(error: Any) -> str:
         return f"; {hint}" if hint.startswith("did you mean") else ""
     if error["type"] == "missing":
         return ""
-    return f", got {str(error['input'])[:60]!r}"
+    return f", got {repr(error['input'])[:60]}"

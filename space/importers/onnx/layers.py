@@ -69,6 +69,7 @@ def _conv(call: Call, weight: int = 1, bias: int = 2) -> Value:
     size, groups = _spatial(x), call.number("group", 1)
     if len(w.shape) != len(x.shape) or w.shape[1] * groups != x.shape[1] or w.shape[0] % groups:
         raise OnnxError(f"weight {w.shape} and {groups} groups do not fit a map of {x.shape}")
+    _check_kernel(call, w)
     window = _window(call, w.shape[2:], size)
     return call.op(
         "conv",
@@ -80,6 +81,13 @@ def _conv(call: Call, weight: int = 1, bias: int = 2) -> Value:
         dilation=window.dilation,
         groups=groups,
     )
+
+
+def _check_kernel(call: Call, weight: Value) -> None:
+    """Refuse a kernel that is another than that of the weights."""
+    kernel = call.numbers("kernel_shape")
+    if kernel and kernel != weight.shape[2:]:
+        raise OnnxError(f"kernel_shape is {kernel}, its weights have {weight.shape[2:]}")
 
 
 def _bias(call: Call, index: int, channels: int) -> Value | None:
@@ -98,6 +106,7 @@ def _conv_transpose(call: Call) -> Value:
     size, groups = _spatial(x), call.number("group", 1)
     if len(w.shape) != len(x.shape) or w.shape[0] != x.shape[1] or w.shape[0] % groups:
         raise OnnxError(f"weight {w.shape} and {groups} groups do not fit a map of {x.shape}")
+    _check_kernel(call, w)
     axes = len(size)
     stride, dilation = (_sides(call, name, axes, 1) for name in ("strides", "dilations"))
     extra = _sides(call, "output_padding", axes, 0)

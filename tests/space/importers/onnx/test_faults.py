@@ -211,6 +211,10 @@ EDITS: dict[str, tuple[Callable[[ModelProto], Any], str]] = {
         lambda m: setattr(attribute(m, 4, "group"), "i", 3),
         r"conv_e \(Conv\): weight \(8, 4, 3, 3\) and 3 groups do not fit",
     ),
+    "a kernel of another size than its weights": (
+        lambda m: attribute(m, 0, "kernel_shape").ints.__setitem__(0, 1),
+        r"conv_a \(Conv\): kernel_shape is \(1, 3\), its weights have \(3, 3\)",
+    ),
     "an input too many": (
         lambda m: m.graph.node[2].input.append("a"),
         "it has 2 inputs, Relu has 1 to 1",
