@@ -6,7 +6,7 @@ in logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what 
 end, ``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``reporting.py``
 writes its page, or serves it; ``copying.py`` copies, :mod:`.export` writes all trials for other
 programs.
-``stack.py`` does all of that for studies of kind stack, with ``stack_tables.py``.
+:mod:`.stack` does all of that for studies of kind stack.
 """
 
 from typing import TYPE_CHECKING

@@ -21,8 +21,8 @@ from archloom.studies.solve.stack import (
     stored_config,
 )
 
-from ...errors import INTERRUPTED, NOTHING_FOUND, UserError, writing
-from .stack_tables import print_points, status_lines
+from ....errors import INTERRUPTED, NOTHING_FOUND, UserError, writing
+from .tables import print_points, status_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
