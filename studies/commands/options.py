@@ -139,8 +139,8 @@ class App(click.Group):
         except click.UsageError as error:
             from archloom.space import did_you_mean
 
-            error.message = f"{error.message.rstrip('.')}; {did_you_mean(args[0], self._functions)}"
-            raise
+            nearest = did_you_mean(args[0], self._functions)
+            raise click.UsageError(f"{error.message.rstrip('.')}; {nearest}", ctx) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all commands, in the order in which they were added."""
