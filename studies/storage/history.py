@@ -222,6 +222,10 @@ class History:
     def _extend(self, trials: int) -> None:
         """Drop what would be proposed otherwise with another number of trials."""
         before, self._trials = self._trials, trials
+        if trials == before:
+            return
+        # at the end of fewer trials, it was of other ones
+        self._certified.clear()
         begin = 0
         for batch, size in sorted(self._sizes.items()):
             wanted = {min(self._batch_size, n - begin) for n in (before, trials)}
@@ -229,9 +233,6 @@ class History:
                 self._drop(batch, begin)
                 break
             begin += size
-        if trials != before:
-            # at the end of fewer trials, it was of other ones
-            self._certified.clear()
 
     def _drop(self, first: int, begin: int) -> None:
         """Drop batches from one on, whose first trial is given."""

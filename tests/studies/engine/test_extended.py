@@ -11,6 +11,7 @@ from archloom.studies.engine import learning
 from archloom.studies.engine.executors.executor import InlineExecutor
 from archloom.studies.engine.loop import run_study
 from archloom.studies.engine.progress.watch import Unwatched
+from archloom.studies.engine.proposals import Proposals
 from archloom.studies.engine.study import prepare, stored_config
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import read_header
@@ -76,7 +77,9 @@ def long(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def short(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with 10 trials: of its second batch, 4 of 6 designs."""
     folder = tmp_path_factory.mktemp("short")
-    run_here(tiny_config(folder, KINDS[kind]), folder / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learning, "WORTH_KEEPING_S", 0.0)
+        run_here(tiny_config(folder, KINDS[kind]), folder / "run")
     return folder / "run"
 
 
@@ -88,9 +91,18 @@ def copied(study: Path, target: Path) -> Path:
 def test_more_trials_are_those_of_a_longer_study(
     tmp_path: Path, short: Path, long: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "WORTH_KEEPING_S", 0.0)
+    """What was learned before the batch that is proposed again is not learned again."""
+    restored: list[dict[str, object]] = []
+    restore = Proposals.restore
+
+    def note(proposals: Proposals, state: dict[str, object]) -> None:
+        restored.append(state)
+        restore(proposals, state)
+
+    monkeypatch.setattr(Proposals, "restore", note)
     study = copied(short, tmp_path / "run")
     extend(study, 21)
+    assert len(restored) == 1
     assert results(study) == results(long)
     assert read_header(study).identity == read_header(long).identity
     # once more with nothing to do, and a study of 21 that goes on as any other

@@ -3,8 +3,9 @@
 import csv
 import io
 import json
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.studies.analysis import TrialTable, read_trial_table
 from archloom.studies.config import Location
@@ -73,8 +74,13 @@ def _csv(table: TrialTable) -> str:
 
 
 def _json(table: TrialTable) -> str:
-    rows = [{name: row.get(name) for name in table.columns} for row in table.rows]
+    rows = [{name: _told(row.get(name)) for name in table.columns} for row in table.rows]
     return json.dumps({"trials": rows}, indent=2, allow_nan=False) + "\n"
+
+
+def _told(value: Any) -> Any:
+    """Return a value that JSON has; a gap of which nothing is known is infinite."""
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def frame(table: TrialTable, who: str = "to_pandas()", extra: str = "pandas") -> "DataFrame":

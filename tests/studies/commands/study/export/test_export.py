@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ import archloom as al
 from archloom.search.budget import Curve
 from archloom.search.software import SoftwareResult, SoftwareTask, advance
 from archloom.space import Infeasible
+from archloom.studies.analysis import TrialTable
 from archloom.studies.commands.cli import app
+from archloom.studies.commands.study.export import files
 from archloom.studies.storage.records import read_trials
 
 from .....cases.studies import TINY, run_here, tiny_config, write_study
@@ -85,6 +88,17 @@ def test_all_trials_stand_in_every_format(study: Path, tmp_path: Path) -> None:
     assert list(parquet["edp_js"].isna()) == [trial.edp_js is None for trial in trials]
     said(study, "--format", "csv", "--out", tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == said(study)
+
+
+def test_a_parameter_of_texts_and_numbers_is_a_column_of_texts(tmp_path: Path) -> None:
+    import pandas
+
+    rows = ({"trial": 0, "mode": 4, "gap": inf}, {"trial": 1, "mode": "ws"}, {"trial": 2})
+    table = TrialTable(("trial", "mode", "gap"), rows)
+    (tmp_path / "t.parquet").write_bytes(files._parquet(table))
+    found = pandas.read_parquet(tmp_path / "t.parquet")
+    assert found["mode"].fillna("").tolist() == ["4", "ws", ""]
+    assert json.loads(files._json(table))["trials"][0] == {"trial": 0, "mode": 4, "gap": None}
 
 
 @pytest.mark.parametrize(
