@@ -95,7 +95,10 @@ class Browser:
         """Give the window a size."""
         self._call(
             "Emulation.setDeviceMetricsOverride",
-            **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
 
     def value(self, expression: str) -> Any:
