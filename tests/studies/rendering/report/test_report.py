@@ -163,8 +163,12 @@ def test_texts_of_users_are_never_markup() -> None:
     assert EVIL not in page.html
     assert page.scripts == harmless.scripts
     assert page.text.count(EVIL) > 5
-    # plots read markup; rows become text in the browser
-    assert EVIL not in json.dumps([page.data["plots"], page.data["hover"]])
+    # plots read markup; all else that is packed becomes text in the browser
+    traces = [trace for plot in page.data["plots"].values() for trace in plot["data"]]
+    shown = [trace.get(key, "") for trace in traces for key in ("name", "hovertemplate")]
+    layouts = [plot["layout"] for plot in page.data["plots"].values()]
+    axes = [axis["label"] for trace in traces for axis in trace.get("dimensions", ())]
+    assert EVIL not in json.dumps([shown, layouts, axes, list(page.data["hover"].values())])
 
 
 def test_a_study_of_failures_alone_still_has_a_page() -> None:
