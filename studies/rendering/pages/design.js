@@ -23,7 +23,7 @@ function nameOf(label) {
 // The command that shows what the page leaves out; texts and code in turn.
 function commandFor(label) {
   const which = label === study.baseline ? "baseline" : label;
-  return element("code", {}, `archloom show ${study.where} ${which}`);
+  return element("code", {}, `archloom show DIR ${which}`);
 }
 
 function card(title, note, ...content) {

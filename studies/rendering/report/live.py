@@ -73,7 +73,7 @@ class LiveReport:
             try:
                 if version != self._made:
                     material = self._gatherer.gather()
-                    self._values = page_values(material, self._location, live=True)
+                    self._values = page_values(material, live=True)
                     self._made = version
             except UserError as error:
                 if not self._values:

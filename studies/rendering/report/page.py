@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from archloom.search import AREA, EDP, TDP, Objective
 from archloom.studies.analysis import Design, Details, StudyView
-from archloom.studies.config import Location, argument
 from archloom.studies.rendering.pictures import GROUP_COLOURS, SERIES, plots, stacked_bars
 from archloom.studies.rendering.text import (
     COLUMNS,
@@ -50,14 +49,11 @@ def study_body(values: Mapping[str, Any]) -> str:
     return render("study_body.html.j2", **values)
 
 
-def page_values(
-    material: Material, location: Location | None, live: bool = False
-) -> dict[str, Any]:
+def page_values(material: Material, live: bool = False) -> dict[str, Any]:
     """Return what the template of a page shows.
 
     Args:
         material: all that there is to show.
-        location: of the study, for commands that show what is left out.
         live: whether the page asks its server for what is new.
     """
     view = material.view
@@ -65,7 +61,6 @@ def page_values(
     designs = dict(packed_designs(material.apart, _order(material), places))
     left_out = [label for label in _order(material) if not designs.get(label, ("", ""))[0]]
     figures = dict(_figures(material))
-    where = "DIR" if location is None else argument(location)
     return {
         "title": f"{view.name} - Archloom",
         "view": view,
@@ -85,11 +80,10 @@ def page_values(
         "evaluations_held_out": view.held_out[0].evaluations if view.held_out else 0,
         "designs": designs,
         "left_out": left_out,
-        "whys": {label: material.apart[label].why for label in left_out},
+        "whys": {label: material.apart.get(label, Apart()).why for label in left_out},
         "pictures": [label for label, (_, more) in designs.items() if more],
-        "where": where,
         "live": live,
-        "data": packed(_data(material, figures, places, where).encode()),
+        "data": packed(_data(material, figures, places).encode()),
     }
 
 
@@ -272,13 +266,11 @@ def _data(
     material: Material,
     figures: "Mapping[str, Figure]",
     places: Mapping[str, NetworkPlace],
-    where: str,
 ) -> str:
     """Return what the page's script works with, as JSON."""
     view = material.view
     everything = [*view.designs, *([view.baseline] if view.baseline else [])]
     data = {
-        "where": where,
         "heads": [[head, _TABLE_HELP.get(head)] for head in _heads(view)],
         "figures": len(view.objective_set.measured),
         "rows": {design.label: list(map(_plain, _row(view, design))) for design in everything},

@@ -44,7 +44,7 @@ def write_report(
     with choosing(out):
         out.mkdir(parents=True, exist_ok=True)
     with writing(page):
-        write_whole(page, study_page(page_values(material, location)))
+        write_whole(page, study_page(page_values(material)))
     stages.advance("drawing the picture")
     with writing(picture):
         draw_summary(material.view, subtitle(material.view, picked_details(material)), picture)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from shutil import copytree
 
 import pytest
 
@@ -19,24 +18,24 @@ from archloom.studies.analysis.study_view import load_view
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.pictures.network import (
     KINDS,
-    Fused,
-    fused_groups,
     network_figure,
     network_scene,
     picture_card,
-    pinned_reads,
     save_picture,
 )
 from archloom.studies.rendering.pictures.network_graph import (
     DOT_KIND,
     INPUT_KIND,
     OPERATOR_KINDS,
+    Fused,
     Graph,
+    fused_groups,
     graph_of,
+    pinned_reads,
 )
 from archloom.studies.rendering.pictures.scene import Areas, Lines, Scene, Texts
-from archloom.studies.rendering.report.network_section import network_sections
-from archloom.studies.rendering.report.report import write_report
+from archloom.studies.rendering.report.design_data import design_data
+from archloom.studies.rendering.report.network_data import network_data, places_of
 
 from ....cases.graphs import dense
 
@@ -323,24 +322,20 @@ def test_the_report_draws_every_network_with_what_is_fused_in_it(finished_study:
         {**one, "layers": names[:3], "tile": [4, 16], "tiles": 4},
         {**one, "layers": names[3:4]},
     ]
-    net = network("tiny_cnn")
-    heading, card = network_sections([net], details)
-    assert heading == f"<h2>Networks, and what trial {trial} runs fused</h2>"
-    assert "Colours enclose layers that run fused" in card
-    assert "group 0: 3 layers, 4x16 (4 tiles); " in card
-    assert "group 1" not in card
+    places = places_of([network("tiny_cnn")])
+    place = places["tiny_cnn"]
+    graph = network_data(place)["graph"]
+    nodes = [node[0] for node in graph["nodes"]]
+    (group,) = design_data(details, places)["networks"][0]["fused"]
+    label, about, members, lines = group
+    assert label == "group 0: 4 tiles"
+    assert about.startswith("group 0: 3 layers, 4x16, 4 tiles, ")
+    assert [nodes[at] for at in members] == names[:3]
+    assert lines
+    assert all(len(graph["lines"][line]) >= 4 for line in lines)
+    assert any("reads block.conv2, conv1" in node[-1] for node in graph["nodes"])
     plan["groups"] = plan["groups"][1:]
-    assert "Nothing runs fused" in network_sections([net], details)[1]
-    heading, card = network_sections([net], None)
-    assert heading == "<h2>Networks</h2>"
-    assert "fused" not in card
-
-
-def test_a_report_has_the_pictures(finished_study: Path, tmp_path: Path) -> None:
-    copytree(finished_study, tmp_path / "study")
-    html = write_report(tmp_path / "study")[0].read_text()
-    assert html.count('id="graph-') == 1
-    assert "reads block.conv2, conv1" in html
+    assert design_data(details, places)["networks"][0]["fused"] == []
 
 
 def thick(scene: Scene) -> list[Polygon]:

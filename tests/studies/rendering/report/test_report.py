@@ -1,9 +1,8 @@
 """``archloom report``: the view of a study, its plots, and a page that stands alone."""
 
 import json
+import re
 from dataclasses import replace
-from html.parser import HTMLParser
-from math import log10, prod
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -14,45 +13,20 @@ from click.testing import CliRunner
 from archloom.search.budget.protocol import Curve
 from archloom.search.objectives import AREA, EDP, TDP, Limit, Objective, ObjectiveSet
 from archloom.search.pareto import hypervolume, non_dominated
-from archloom.studies.analysis.details import trial_details
 from archloom.studies.analysis.study_view import Design, StudyView, hypervolume_reference, load_view
 from archloom.studies.commands.cli import app
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.html import number, table
 from archloom.studies.rendering.pictures import plots
-from archloom.studies.rendering.report.report import render, write_report
+from archloom.studies.rendering.report.material import Gatherer, Material
+from archloom.studies.rendering.report.page import page_values, study_page
+from archloom.studies.rendering.report.report import write_report
 from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.trial import BASELINE, Crash, Trial
 
+from ....cases.pages import Page, everything
+
 EVIL = "<script>alert('x')</script>"
-
-
-class Page(HTMLParser):
-    """Reads a page: what it loads from elsewhere, its text, and whether its tags nest."""
-
-    VOID = ("meta", "br")
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.loads: list[str] = []
-        self.scripts = 0
-        self.text = ""
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.loads += [f"{tag} {value}" for name, value in attrs if name in ("src", "href")]
-        self.scripts += tag == "script"
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "script" not in self.open and "style" not in self.open:
-            self.text += data + "\n"
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +35,12 @@ def view(finished_study: Path) -> StudyView:
 
 
 @pytest.fixture(scope="module")
-def page(view: StudyView, finished_study: Path) -> Page:
-    assert view.picked is not None
-    label = view.designs[view.picked].label
-    return Page(render(view, trial_details(finished_study, int(label))))
+def page(finished_study: Path) -> Page:
+    return Page(study_page(page_values(Gatherer(finished_study).gather())))
+
+
+def rendered(view: StudyView) -> str:
+    return study_page(page_values(Material(view)))
 
 
 CURVE = Curve((1, 10), (9.0, 4.0))
@@ -142,8 +118,10 @@ def test_without_caps_the_reference_is_beyond_the_worst() -> None:
 
 
 def test_the_page_needs_nothing_from_elsewhere(page: Page) -> None:
-    assert page.loads == []
+    assert {load for load in page.loads if not load.startswith("a #")} == set()
     assert page.open == []
+    targets = {load.removeprefix("a #") for load in page.loads}
+    assert targets == set(re.findall(r'<h2 id="([\w-]+)"', page.html))
 
 
 def test_the_page_says_what_was_studied_and_how_it_is_priced(page: Page, view: StudyView) -> None:
@@ -151,9 +129,11 @@ def test_the_page_says_what_was_studied_and_how_it_is_priced(page: Page, view: S
     assert "cacti_45nm" in page.text
     assert "lpddr4 at 8 pJ/bit" in page.text
     assert view.picked is not None
-    assert f"Picked design: trial {view.designs[view.picked].label}" in page.text
-    for word in ("block.conv2", "layer by layer", "less than eyeriss", "Hypervolume", "spad"):
+    assert f"trial {view.designs[view.picked].label}" in page.text
+    for word in ("layer by layer", "less than eyeriss", "Hypervolume", "reference point"):
         assert word in page.text
+    for word in ("block.conv2", "spad"):
+        assert word in everything(page.html)
 
 
 def test_the_same_study_gives_the_same_page(finished_study: Path, tmp_path: Path) -> None:
@@ -182,18 +162,23 @@ def test_a_study_without_trials_has_no_report(finished_study: Path, tmp_path: Pa
 
 
 def test_texts_of_users_are_never_markup() -> None:
-    html = render(by_hand(), None)
-    harmless = Page(render(by_hand(name="n", losses=()), None))
-    assert EVIL not in html
-    assert Page(html).scripts == harmless.scripts
-    assert Page(html).text.count(EVIL) > 5
+    page, harmless = Page(rendered(by_hand())), Page(rendered(by_hand(name="n", losses=())))
+    assert EVIL not in page.html
+    assert page.scripts == harmless.scripts
+    assert page.text.count(EVIL) > 5
+    # plots read markup; all else that is packed becomes text in the browser
+    traces = [trace for plot in page.data["plots"].values() for trace in plot["data"]]
+    shown = [trace.get(key, "") for trace in traces for key in ("name", "hovertemplate")]
+    layouts = [plot["layout"] for plot in page.data["plots"].values()]
+    axes = [axis["label"] for trace in traces for axis in trace.get("dimensions", ())]
+    assert EVIL not in json.dumps([shown, layouts, axes, list(page.data["hover"].values())])
 
 
 def test_a_study_of_failures_alone_still_has_a_page() -> None:
     view = by_hand(designs=(), picked=None, reference=None, hypervolume=(), baseline=None)
-    text = Page(render(view, None)).text
+    text = Page(rendered(view)).text
     assert "0 designs" in text
-    assert "Trials without a price" in text
+    assert "Trials without an EDP" in text
 
 
 def test_the_front_stands_out_with_pick_and_baseline() -> None:
@@ -241,7 +226,7 @@ def test_numbers_are_for_people() -> None:
 
 def test_columns_of_numbers_are_aligned_right() -> None:
     html = table(["name", "size"], [["a", 1], ["b", None]], marked=1)
-    assert html.count("class='number'") == 3
+    assert html.count('class="number"') == 3
     assert html.index("picked") > html.index(">a<")
 
 

@@ -1,0 +1,158 @@
+"""The report in a real browser: nothing wrong is said, nothing is empty, covered or too wide."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from archloom.studies.rendering.report.live import LiveReport, address_of, live_server
+from archloom.studies.rendering.report.material import Gatherer, Material
+from archloom.studies.rendering.report.page import page_values, study_page
+
+from ....cases.browser import Browser, chromium
+
+#: markup that would tell if a text became markup
+EVIL = "<img src=x onerror='window.harmed=1'>"
+
+#: plots without a mark in them; those in 3-D and of parallel coordinates are on canvases
+EMPTY = """
+[...document.querySelectorAll('.plot')].filter((place) => {
+  const marks = place.querySelectorAll('.point, .js-line, .scatterlayer path, .barlayer path');
+  const canvas = [...place.querySelectorAll('canvas')].some((one) => one.width > 0);
+  return place.offsetWidth === 0 || !(marks.length || canvas);
+}).map((place) => place.id || place.parentElement.textContent.slice(0, 40))
+"""
+
+#: elements that stick out of the page, but for what scrolls by itself
+WIDE = """
+[...document.querySelectorAll('main *')].filter((one) => !one.closest('.scroll, .tall, svg, .nests')
+  && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+  .map((one) => one.outerHTML.slice(0, 80))
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if chromium() is None:
+        why = "there is no Chromium; on Debian and Ubuntu: apt-get install chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(why)
+        pytest.skip(why)
+    with Browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def material(finished_study: Path) -> Material:
+    return Gatherer(finished_study).gather()
+
+
+@pytest.fixture(scope="module")
+def page(material: Material, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Address of the report of a study whose name and facts are hostile."""
+    view = replace(material.view, name=EVIL, facts=(*material.view.facts, ("networks", EVIL)))
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(study_page(page_values(replace(material, view=view))))
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("width", [700, 1100, 2000])
+def test_all_is_drawn_and_nothing_is_too_wide(
+    browser: Browser, page: str, width: int, tmp_path: Path
+) -> None:
+    browser.open(page, width)
+    assert browser.errors == []
+    assert browser.value(EMPTY) == []
+    assert browser.value("document.documentElement.scrollWidth") == width
+    assert browser.value(WIDE) == []
+    assert browser.value("document.querySelectorAll('.plot').length") > 10
+    assert browser.value("window.harmed ?? 0") == 0
+    browser.screenshot(tmp_path / "page.png")
+    assert (tmp_path / "page.png").stat().st_size > 100_000
+
+
+def test_a_design_selected_in_one_plot_is_highlighted_in_all(
+    browser: Browser, page: str, material: Material
+) -> None:
+    browser.open(page)
+    label = material.view.front[-1].label
+    front = [design.label for design in material.view.front]
+    browser.value(
+        "document.getElementById('front-0').emit('plotly_selected',"
+        f" {{points: [{{customdata: '{label}', data: {{}}}}]}})"
+    )
+    rows = "[...document.querySelectorAll('#front ~ * tr.selected')].map((r) => r.dataset.design)"
+    assert set(browser.value(rows)) == {label}
+    points = browser.value("document.getElementById('front-1').data.map((t) => t.selectedpoints)")
+    assert [front.index(label)] in points
+    opacity = browser.value("document.getElementById('curves').data.map((t) => t.opacity)")
+    assert sorted(opacity) == [*[0.12] * (len(material.view.designs) - 1), 1]
+    lines = browser.value("document.getElementById('parallel').data[0].line.color")
+    assert lines.count(min(lines)) == len(lines) - 1
+    browser.value("document.getElementById('clear').click()")
+    assert browser.value(rows) == []
+
+
+def test_any_design_opens_and_two_stand_side_by_side(
+    browser: Browser, page: str, material: Material
+) -> None:
+    browser.open(page)
+    for design in material.view.designs[:2]:
+        browser.value(f"openDesign('{design.label}')")
+        heading = "document.querySelector('#opened h3')?.textContent"
+        browser.wait(f"{heading}?.startsWith('trial {design.label}:')")
+        assert browser.value(EMPTY) == []
+    picked = browser.value("document.querySelectorAll('svg.graph .node').length")
+    assert picked >= 7
+    browser.value(
+        "document.querySelectorAll('svg.graph .node')[2].dispatchEvent(new Event('click'))"
+    )
+    chosen = "document.querySelector('#opened select').selectedOptions[0].textContent"
+    node = "document.querySelector('svg.graph .node.chosen text').textContent"
+    assert browser.value(node) == browser.value(chosen)
+    heads = browser.value("[...document.querySelectorAll('#beside th')].map((h) => h.textContent)")
+    assert "baseline eyeriss" in heads
+    assert browser.errors == []
+
+
+def test_tables_sort_and_become_csv(browser: Browser, page: str) -> None:
+    browser.open(page)
+    column = (
+        "[...document.querySelectorAll('#all-designs tbody tr')].map((r) => "
+        "Number(r.cells[2].dataset.value))"
+    )
+    head = "document.querySelectorAll('#all-designs th')[2]"
+    browser.value(f"{head}.click()")
+    once = browser.value(column)
+    browser.value(f"{head}.click()")
+    assert once == sorted(once)
+    assert browser.value(column) == once[::-1]
+    first, *lines = browser.value(
+        "csvOf(document.querySelector('#all-designs table'))"
+    ).splitlines()
+    assert first.startswith("trial,EDP (J s),area (mm2)")
+    assert float(lines[0].split(",")[2]) == once[-1]
+
+
+def test_a_live_page_shows_what_is_new_and_keeps_what_was_chosen(
+    browser: Browser, finished_study: Path, tmp_path: Path
+) -> None:
+    from shutil import copytree
+
+    folder = copytree(finished_study, tmp_path / "study")
+    lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_text("".join(lines[:3]))
+    with live_server(LiveReport(folder), "127.0.0.1", 0) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        browser.open(address_of(server))
+        browser.wait("document.getElementById('live').textContent.includes('3 of 6 trials')")
+        browser.value("selectDesigns(['1'])")
+        (folder / "trials.jsonl").write_text("".join(lines))
+        browser.wait("Object.keys(study.rows).length === 7")
+        browser.wait("document.querySelectorAll('#all-designs tr.selected').length === 1")
+        assert browser.errors == []
+        browser.screenshot(tmp_path / "live.png", whole=False)
+        server.shutdown()
