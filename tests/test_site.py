@@ -1,5 +1,6 @@
 """The documentation as a site: it builds without a warning, works offline, and is complete."""
 
+import html
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -62,6 +63,13 @@ def test_every_command_and_option_has_a_place(site: Path) -> None:
         for parameter in command.params:
             label = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.metavar
             assert label in section, (name, label)
+            text = (
+                parameter.help
+                if isinstance(parameter, click.Option)
+                else getattr(parameter, "about", "")
+            )
+            assert text, (name, label)
+            assert html.escape(text.partition("docs/")[0], quote=False) in section, (name, label)
 
 
 def test_every_public_name_of_the_api_is_described(site: Path) -> None:
