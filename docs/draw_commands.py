@@ -25,23 +25,33 @@ def section(command: click.Command, context: click.Context) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(context))
     # click's \b marks paragraphs that it must not wrap
     text = (command.help or "").replace("\b", "")
-    yield from (f"## archloom {context.info_name}", "", linked(text), "")
+    yield from (f"## archloom {context.info_name}", "", linked(text.replace("<", "&lt;")), "")
     yield from ("```text", f"{context.command_path} {usage}", "```", "")
-    for title, kind in (("Argument", click.Argument), ("Option", click.Option)):
-        found = [each for each in command.get_params(context) if isinstance(each, kind)]
-        rows = [row for each in found if (row := each.get_help_record(context))]
+    parameters = command.get_params(context)
+    arguments = [each for each in parameters if isinstance(each, click.Argument)]
+    options = (each.get_help_record(context) for each in parameters if each not in arguments)
+    for title, rows in (
+        ("Argument", [(each.make_metavar(context), about(each)) for each in arguments]),
+        ("Option", [row for row in options if row]),
+    ):
         if rows:
             yield from (f"| {title} | Meaning |", "|---|---|")
-            yield from (f"| `{names}` | {linked(cell(about))} |" for names, about in rows)
+            yield from (f"| `{names}` | {linked(cell(text))} |" for names, text in rows)
             yield ""
     examples = re.sub(r"^Examples?: ", "", " ".join((command.epilog or "").split()))
     if examples:
         yield from ("```sh", *examples.split("; "), "```", "")
 
 
+def about(argument: click.Argument) -> str:
+    """Return what an argument is; click's own arguments do not say."""
+    text: str = getattr(argument, "about", "")
+    return text
+
+
 def cell(text: str) -> str:
     """Return a text as a cell of a table has it."""
-    return text.replace("|", "\\|").replace("[", "\\[")
+    return text.replace("|", "\\|").replace("[", "\\[").replace("<", "&lt;")
 
 
 def linked(text: str) -> str:

@@ -19,6 +19,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\(([^)\s#:]+)(#[^)\s]*)?\)")
+CHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FRAME = re.compile(r"subgraph \w+\[([^\]\n]+)\]\n(.*?)\n +end$", re.MULTILINE | re.DOTALL)
 DRAWN = {".md", ".png", ".svg"}
 """What of ``docs/`` MkDocs itself takes."""
 
@@ -83,4 +85,18 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return link[0]
         return f"]({posixpath.relpath(shown(path), posixpath.dirname(page.file.src_uri))})"
 
-    return LINK.sub(turned, markdown)
+    return CHART.sub(as_tables, LINK.sub(turned, markdown))
+
+
+def as_tables(chart: re.Match[str]) -> str:
+    """Return a chart in Mermaid as tables of its arrows: its script would come from elsewhere."""
+    arrows = dict(re.findall(r"^ +(\w+) --> (.+)$", chart[1], re.MULTILINE))
+    lines = []
+    for frame, boxes in FRAME.findall(chart[1]):
+        lines += [f"| {frame} | imports |", "|---|---|"]
+        for box in re.findall(r"^ +(\w+)[\[(]", boxes, re.MULTILINE):
+            there = (name.replace("__", "/") for name in re.findall(r"\w+", arrows.get(box, "")))
+            named = ", ".join(f"`{name}`" for name in there)
+            lines.append(f"| `{box.rpartition('__')[2]}` | {named} |")
+        lines.append("")
+    return "\n".join(lines)

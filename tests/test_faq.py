@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from .source_tree import LAYERS, ROOT, modules, tree
+from .source_tree import ROOT, modules, tree
 
 PAGE = ROOT / "docs" / "faq.md"
 MESSAGES = re.findall(r"^### `(.+)`$", PAGE.read_text("utf-8"), re.MULTILINE)
@@ -14,9 +14,9 @@ MESSAGES = re.findall(r"^### `(.+)`$", PAGE.read_text("utf-8"), re.MULTILINE)
 
 @cache
 def texts() -> str:
-    """Return every text of the source, with what is filled in as three dots."""
+    """Return every text of the studies' source, with what is filled in as three dots."""
     found = []
-    for path in modules(*LAYERS):
+    for path in modules("studies"):
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.JoinedStr):
                 constant = (isinstance(each, ast.Constant) and each.value for each in node.values)

@@ -1,6 +1,9 @@
 """The documentation as a site: it builds without a warning, works offline, and is complete."""
 
+import html
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -62,6 +65,13 @@ def test_every_command_and_option_has_a_place(site: Path) -> None:
         for parameter in command.params:
             label = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.metavar
             assert label in section, (name, label)
+            text = (
+                parameter.help
+                if isinstance(parameter, click.Option)
+                else getattr(parameter, "about", "")
+            )
+            assert text, (name, label)
+            assert html.escape(text.partition("docs/")[0], quote=False) in section, (name, label)
 
 
 def test_every_public_name_of_the_api_is_described(site: Path) -> None:
@@ -75,3 +85,18 @@ def test_links_to_the_source_lead_to_a_copy_of_it(site: Path) -> None:
     assert 'href="../source/space/workload/layer.py.txt"' in page
     copy = site / "source" / "space" / "workload" / "layer.py.txt"
     assert copy.read_text() == (ROOT / "space" / "workload" / "layer.py").read_text()
+
+
+def test_search_works_from_a_disk(site: Path) -> None:
+    """Without a server browsers start no workers, for which the site has a script of its own."""
+    programs = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    browser = next(filter(None, map(shutil.which, programs)), None)
+    if browser is None:
+        pytest.skip("there is no Chromium; on Debian: apt-get install chromium")
+    page = f"{(site / 'index.html').as_uri()}?q=certificate"
+    options = ("--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000")
+    done = subprocess.run(
+        [browser, *options, "--dump-dom", page], capture_output=True, text=True, check=True
+    )
+    assert re.search(r"\d+ matching documents", done.stdout)
+    assert 'href="how_to/certificates.html' in done.stdout.partition("md-search-result__list")[2]
