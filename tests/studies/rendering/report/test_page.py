@@ -1,4 +1,4 @@
-"""What the page of a study carries: numbers of every design, pictures of the front, and how much."""
+"""What the page of a study holds: figures of every design, pictures of the front; its size."""
 
 from dataclasses import replace
 from pathlib import Path

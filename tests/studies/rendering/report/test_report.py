@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from math import log10, prod
 from pathlib import Path
 from shutil import copytree
 from typing import Any
