@@ -1,4 +1,4 @@
-"""What the page of a study carries: numbers of every design, pictures of the front, and how much."""
+"""What the page of a study carries: numbers of each design, pictures of the front, how much."""
 
 from dataclasses import replace
 from pathlib import Path
