@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 from threading import Thread
 
 import pytest
@@ -34,6 +35,13 @@ WIDE = """
 """
 
 
+#: right edge of the widest plot
+WIDEST = (
+    "Math.max(...[...document.querySelectorAll('svg.main-svg')]"
+    ".map((drawn) => drawn.getBoundingClientRect().right))"
+)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if chromium() is None:
@@ -51,88 +59,81 @@ def material(finished_study: Path) -> Material:
 
 
 @pytest.fixture(scope="module")
-def page(material: Material, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Address of the report of a study whose name and facts are hostile."""
+def page(browser: Browser, material: Material, tmp_path_factory: pytest.TempPathFactory) -> Browser:
+    """The report of a study whose name and facts are hostile, opened once: that takes seconds."""
     view = replace(material.view, name=EVIL, facts=(*material.view.facts, ("networks", EVIL)))
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(study_page(page_values(replace(material, view=view))))
-    return path.as_uri()
+    browser.open(path.as_uri(), 700)
+    return browser
 
 
 @pytest.mark.parametrize("width", [700, 1100, 2000])
-def test_all_is_drawn_and_nothing_is_too_wide(
-    browser: Browser, page: str, width: int, tmp_path: Path
-) -> None:
-    browser.open(page, width)
-    assert browser.errors == []
-    assert browser.value(EMPTY) == []
-    assert browser.value("document.documentElement.scrollWidth") == width
-    assert browser.value(WIDE) == []
-    assert browser.value("document.querySelectorAll('.plot').length") > 10
-    assert browser.value("window.harmed ?? 0") == 0
-    browser.screenshot(tmp_path / "page.png")
+def test_all_is_drawn_and_nothing_is_too_wide(page: Browser, width: int, tmp_path: Path) -> None:
+    page.resize(width)
+    page.wait(f"{WIDEST} <= {width}")
+    assert page.errors == []
+    assert page.value(EMPTY) == []
+    assert page.value("document.documentElement.scrollWidth") == width
+    assert page.value(WIDE) == []
+    assert page.value("document.querySelectorAll('.plot').length") > 10
+    assert page.value("window.harmed ?? 0") == 0
+    page.screenshot(tmp_path / "page.png")
     assert (tmp_path / "page.png").stat().st_size > 100_000
 
 
 def test_a_design_selected_in_one_plot_is_highlighted_in_all(
-    browser: Browser, page: str, material: Material
+    page: Browser, material: Material
 ) -> None:
-    browser.open(page)
     label = material.view.front[-1].label
     front = [design.label for design in material.view.front]
-    browser.value(
+    page.value(
         "document.getElementById('front-0').emit('plotly_selected',"
         f" {{points: [{{customdata: '{label}', data: {{}}}}]}})"
     )
-    rows = "[...document.querySelectorAll('#front ~ * tr.selected')].map((r) => r.dataset.design)"
-    assert set(browser.value(rows)) == {label}
-    points = browser.value("document.getElementById('front-1').data.map((t) => t.selectedpoints)")
+    rows = "[...document.querySelectorAll('tr[data-design].selected')].map((r) => r.dataset.design)"
+    assert set(page.value(rows)) == {label}
+    points = page.value("document.getElementById('front-1').data.map((t) => t.selectedpoints)")
     assert [front.index(label)] in points
-    opacity = browser.value("document.getElementById('curves').data.map((t) => t.opacity)")
+    opacity = page.value("document.getElementById('curves').data.map((t) => t.opacity)")
     assert sorted(opacity) == [*[0.12] * (len(material.view.designs) - 1), 1]
-    lines = browser.value("document.getElementById('parallel').data[0].line.color")
+    lines = page.value("document.getElementById('parallel').data[0].line.color")
     assert lines.count(min(lines)) == len(lines) - 1
-    browser.value("document.getElementById('clear').click()")
-    assert browser.value(rows) == []
+    page.value("document.getElementById('clear').click()")
+    assert page.value(rows) == []
 
 
-def test_any_design_opens_and_two_stand_side_by_side(
-    browser: Browser, page: str, material: Material
-) -> None:
-    browser.open(page)
+def test_any_design_opens_and_two_stand_side_by_side(page: Browser, material: Material) -> None:
     for design in material.view.designs[:2]:
-        browser.value(f"openDesign('{design.label}')")
+        page.value(f"openDesign('{design.label}')")
         heading = "document.querySelector('#opened h3')?.textContent"
-        browser.wait(f"{heading}?.startsWith('trial {design.label}:')")
-        assert browser.value(EMPTY) == []
-    picked = browser.value("document.querySelectorAll('svg.graph .node').length")
+        page.wait(f"{heading}?.startsWith('trial {design.label}:')")
+        assert page.value(EMPTY) == []
+    picked = page.value("document.querySelectorAll('svg.graph .node').length")
     assert picked >= 7
-    browser.value(
-        "document.querySelectorAll('svg.graph .node')[2].dispatchEvent(new Event('click'))"
-    )
+    third = "document.querySelectorAll('svg.graph .node')[2]"
+    page.value(f"{third}.dispatchEvent(new Event('click'))")
     chosen = "document.querySelector('#opened select').selectedOptions[0].textContent"
     node = "document.querySelector('svg.graph .node.chosen text').textContent"
-    assert browser.value(node) == browser.value(chosen)
-    heads = browser.value("[...document.querySelectorAll('#beside th')].map((h) => h.textContent)")
+    assert page.value(node) == page.value(chosen)
+    heads = page.value("[...document.querySelectorAll('#beside th')].map((h) => h.textContent)")
     assert "baseline eyeriss" in heads
-    assert browser.errors == []
+    assert page.errors == []
 
 
-def test_tables_sort_and_become_csv(browser: Browser, page: str) -> None:
-    browser.open(page)
+def test_tables_sort_and_become_csv(page: Browser) -> None:
     column = (
         "[...document.querySelectorAll('#all-designs tbody tr')].map((r) => "
         "Number(r.cells[2].dataset.value))"
     )
     head = "document.querySelectorAll('#all-designs th')[2]"
-    browser.value(f"{head}.click()")
-    once = browser.value(column)
-    browser.value(f"{head}.click()")
+    page.value(f"{head}.click()")
+    once = page.value(column)
+    page.value(f"{head}.click()")
     assert once == sorted(once)
-    assert browser.value(column) == once[::-1]
-    first, *lines = browser.value(
-        "csvOf(document.querySelector('#all-designs table'))"
-    ).splitlines()
+    assert page.value(column) == once[::-1]
+    csv = page.value("csvOf(document.querySelector('#all-designs table'))")
+    first, *lines = csv.splitlines()
     assert first.startswith("trial,EDP (J s),area (mm2)")
     assert float(lines[0].split(",")[2]) == once[-1]
 
@@ -140,8 +141,6 @@ def test_tables_sort_and_become_csv(browser: Browser, page: str) -> None:
 def test_a_live_page_shows_what_is_new_and_keeps_what_was_chosen(
     browser: Browser, finished_study: Path, tmp_path: Path
 ) -> None:
-    from shutil import copytree
-
     folder = copytree(finished_study, tmp_path / "study")
     lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
     (folder / "trials.jsonl").write_text("".join(lines[:3]))
