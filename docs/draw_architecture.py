@@ -92,11 +92,11 @@ def label(box: str) -> str:
 
 def package_list(folders: Iterable[Path]) -> str:
     """Return the packages as a list, each with the first sentence of its docstring."""
-    lines = []
+    lines = [""]  # or the list would belong to the comment before it
     for folder in folders:
         depth = package_name(folder).count(".") - 1
         path = folder.relative_to(ROOT).as_posix()
-        lines.append(f"{'  ' * depth}- [`{path}/`](../../{path}/__init__.py): {summary(folder)}")
+        lines.append(f"{'    ' * depth}- [`{path}/`](../../{path}/__init__.py): {summary(folder)}")
     return "\n".join(lines)
 
 

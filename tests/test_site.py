@@ -55,6 +55,13 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     assert (site / "search" / "search_index.js").is_file(), "search needs a server without it"
 
 
+def test_no_table_or_list_is_left_as_text(site: Path) -> None:
+    """As where a blank line is missing before it, or stands inside it; code hosts forgive that."""
+    left = re.compile(r"^<p>(\|.*|- .*|\d+\. .*)$|^\| *-+ *\|", re.MULTILINE)
+    found = {page: left.findall(page.read_text("utf-8")) for page in site.rglob("*.html")}
+    assert {page: lines for page, lines in found.items() if lines} == {}
+
+
 def test_every_command_and_option_has_a_place(site: Path) -> None:
     page = (site / "reference" / "commands.html").read_text("utf-8")
     context = click.Context(app)
