@@ -83,13 +83,13 @@ class Store:
             how = "missing" if read_part(self.location, JOURNAL) is None else "empty"
             raise UserError(
                 f"{journal} is {how}, but {TRIALS} has {count} trials; restore the journal from a "
-                "copy, or begin a study in another place"
+                "copy, or start a study in another place"
             )
         studies = {event.get("study") for event in events if event.get("event") == "opened"}
         if studies - {None, self.header.identity}:
             raise UserError(
                 f"{journal} belongs to another study; restore this one's from a copy, "
-                "or begin a study in another place"
+                "or start a study in another place"
             )
 
     @classmethod
@@ -108,7 +108,7 @@ class Store:
             changed = differences(found, header, LATER)
             raise UserError(
                 f"{location} holds a study with another config ({changed}); "
-                "say another place with --out, or undo the change"
+                "choose another place with --out, or undo the change"
             )
         return cls(location)
 

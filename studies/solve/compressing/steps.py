@@ -112,7 +112,7 @@ class Steps:
         try:
             weakest = weakest_channels(model, coupling, count)
         except ValueError as error:
-            raise UserError(f"--levels channels={level:g}: {error}; say lower levels") from None
+            raise UserError(f"--levels channels={level:g}: {error}; use lower levels") from None
         return without_channels(model, coupling, weakest)
 
     def _tuned(

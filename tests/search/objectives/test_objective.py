@@ -183,7 +183,7 @@ def test_a_design_whose_bound_breaks_a_limit_is_no_candidate(
         (lambda: Objective("edp", "weighted_sum"), "needs weights"),
         (lambda: Objective("edp", weights=(("a", 1.0),)), "needs weights, and nothing else"),
         (lambda: Objective("edp", "weighted_sum", weights=(("a", 0.0),)), "weight of a is 0.0"),
-        (lambda: Objective("edp", "max", workload="a"), "one workload has no max"),
+        (lambda: Objective("edp", "max", workload="a"), "workload and aggregate max exclude each other"),
         (lambda: Objective("area", workload="a"), "area is of the hardware"),
         (lambda: ObjectiveSet(()), "no objective depends"),
         (lambda: ObjectiveSet((AREA, TDP)), "no objective depends on the software"),

@@ -260,7 +260,7 @@ def test_cores_with_a_buffer_each_run_tiles_side_by_side(planner: str, fused: bo
     assert any(group.get("cores", 1) > 1 for group in found["groups"]) == fused
     assert (found["edp_js"] < found["baseline"]["edp_js"]) == fused
     assert found["lower_bound"]["edp_js"] <= found["edp_js"]
-    why = "deepfrack fuses nothing on edgetpu: pe_memory has 16 instances"
+    why = "deepfrack does not fuse layers on edgetpu: pe_memory has 16 instances"
     assert any(note.startswith(why) for note in found["notes"]) != fused
     text = shown(*arguments)
     assert "16 buffers of 384.0 KiB" in text

@@ -230,7 +230,7 @@ def test_what_cannot_run_on_cores_is_refused_by_name() -> None:
     dealt = replace(nest, dealt=True)
     why = refusal(network, FusionGroup((0, 1), nest=nest))
     assert (why.reason, why.needed, why.available) == ("nest_needs_one_buffer", 1, 4)
-    assert "glb has 4 instances: let cores share out its outermost loop" in str(why)
+    assert "glb has 4 instances: distribute its outermost loop over the cores (dealt)" in str(why)
     steady = FusionGroup((0, 1), nest=dealt, steady=(1,))
     for why in (
         refusal(network, steady),

@@ -217,7 +217,7 @@ def test_all_mistakes_in_parameters_are_told_at_once() -> None:
         assert fault in message
     with pytest.raises(UserError) as caught:
         find_hardware("casco_edge", wrong, None, None)
-    assert "--set dram_channels=... is missing; its values: 1, 2, 4" in str(caught.value)
+    assert "--set dram_channels=... is missing; allowed values: 1, 2, 4" in str(caught.value)
 
 
 def test_a_rule_that_is_broken_is_told() -> None:
