@@ -188,7 +188,9 @@ def test_a_study_says_what_broke_its_limits_keeps_it_and_does_it_again(tmp_path:
     assert (tmp_path / "run" / TRIALS).read_bytes() == before
     status = archloom("status", "run", cwd=tmp_path).stdout
     assert "(10 over_limit)" in status
-    assert "over limit: trial 0, round 1: OverLimit: needed more than 0.0001 CPU-s" in status
+    assert (
+        "over limit: trial 0, round 1: OverLimit: needed more than 0.0001 s of CPU time" in status
+    )
     retry = ("resume", "run", "--executor", "inline", "--retry-failed")
     refused = archloom(*retry, "--cpu-s", "0", "--memory-mb", "-1", cwd=tmp_path)
     assert refused.returncode == 2
