@@ -12,7 +12,7 @@ BASE := $(VENV)/.stamp-base
 TEST := $(VENV)/.stamp-test
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart install install-test test lint format architecture kernels clean
+.PHONY: help quickstart install install-test test lint format architecture docs docs-serve kernels clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,12 +43,19 @@ format: $(TEST) ## Put files into the project's format
 architecture: $(TEST) ## Draw the packages again in docs/explanation/architecture.md
 	$(BIN)/python -m docs.draw_architecture
 
+docs: $(TEST) ## Build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "open site/index.html"
+
+docs-serve: $(TEST) ## Serve the documentation at http://127.0.0.1:8000, as it is edited
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
 kernels: $(TEST) ## Write down again which kernels a study compiles before it begins
 	$(BIN)/python -m docs.record_kernels
 	$(BIN)/python -m docs.record_kernels weaving > /dev/null
 
 clean: ## Remove .venv and everything that tools left behind; keeps runs/
-	rm -rf $(VENV) build dist archloom.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site archloom.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.stamp-venv:

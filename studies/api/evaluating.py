@@ -141,7 +141,10 @@ def evaluate(
         fusion: a plan of the network: a result of :func:`schedule`, its ``to_dict()["groups"]``, or
             a JSON file of these; None for the plan that fuses nothing.
         mapping: search for mappings; of a layer a result of :func:`map_layer`, or its ``loops``.
-        mapping_evaluations, factors, seed, batch: of a network, as for :func:`schedule`.
+        mapping_evaluations: of a network, as for :func:`schedule`.
+        factors: of a network, as for :func:`schedule`.
+        seed: of a network, as for :func:`schedule`.
+        batch: of a network, as for :func:`schedule`.
 
     Raises:
         ArchloomError: a mistake in an argument, or a mapping that does not fit.

@@ -139,7 +139,8 @@ class NetworkPlan:
 
         Args:
             details: of the network, as :func:`archloom.studies.analysis.details.plan_details`.
-            batch, hardware: of the pass.
+            batch: images of the pass.
+            hardware: name of what it runs on.
             others: what else the plan has.
         """
         gaps, figures = details["gaps"], Figures.of(details)

@@ -118,8 +118,10 @@ def resume_study(
 
     Args:
         source: its directory, or ``postgresql://HOST/DATABASE#STUDY``.
-        workers, callbacks, progress: as for :func:`run_study`; callbacks are called with trials
-            that end now, not with those that had ended before.
+        workers: as for :func:`run_study`.
+        callbacks: as for :func:`run_study`; they are called with trials that end now, not with
+            those that had ended before.
+        progress: whether to show on stderr what runs.
 
     Raises:
         ArchloomError: there is no study, it cannot be gone on with, or a disk or a cluster failed.

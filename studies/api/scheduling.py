@@ -86,7 +86,8 @@ def schedule(
     """Find which layers run fused, and what that saves.
 
     Args:
-        network, hardware: what :func:`load_network` and :func:`load_hardware` take or return.
+        network: what :func:`load_network` takes or returns.
+        hardware: what :func:`load_hardware` takes or returns.
         fusion: planner that chooses.
         evaluations: plans that are evaluated at most.
         mapping: search for mappings.
