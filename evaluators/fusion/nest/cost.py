@@ -314,7 +314,7 @@ def _overflow(
         needed * size,
         capacity * size,
         "bytes",
-        f"{bytes_text((needed - capacity) * size)} more than there are, for {texts}: "
+        f"{bytes_text((needed - capacity) * size)} over capacity, for {texts}: "
         "use smaller tiles, keep operands for fewer loops, cut the group, or enlarge the buffer",
     )
 
