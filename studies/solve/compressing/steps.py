@@ -154,7 +154,7 @@ class Steps:
         self._check()
         if (done := self._kept.figures(name)) is not None:
             return done
-        self._view.begin(f"rounding seed {self._seed} to {name.replace('_', ', ')}")
+        self._view.begin(f"quantising seed {self._seed} to {name.replace('_', ', ')}")
         dense = self._first()
         dense.load_state_dict(self._kept.weights("dense"))
         if name == "float16":

@@ -31,17 +31,17 @@ from ...errors import UserError
 
 #: figures of a row, with their headings
 METRICS: Final = {
-    "bound_gain_percent": "STP*, gain %",
-    "stp_gain_percent": "STP, gain %",
-    "most_gain_percent": "most %",
-    "share_percent": "of STP* %",
-    "least_share_percent": "least %",
+    "bound_gain_percent": "bound (STP*): gain %",
+    "stp_gain_percent": "STP: mean gain %",
+    "most_gain_percent": "largest gain %",
+    "share_percent": "STP / STP* %",
+    "least_share_percent": "smallest STP / STP* %",
     "antt": "ANTT",
     "worst_slowdown": "worst slowdown",
-    "array_active_percent": "array %",
-    "dram_active_percent": "DRAM %",
-    "over_ai_mt_percent": "over AI-MT %",
-    "map_peak_mib": "maps, MiB",
+    "array_active_percent": "array utilisation %",
+    "dram_active_percent": "DRAM utilisation %",
+    "over_ai_mt_percent": "gain over AI-MT %",
+    "map_peak_mib": "peak feature maps MiB",
 }
 
 #: how feature maps are taken to lie

@@ -171,7 +171,7 @@ def test_what_cores_cannot_share_out_is_refused_by_name(source: str, tmp_path: P
         tmp_path, [HEADS, QUERIES], {**stays, "weights of block.project": "heads"}, dealt=True
     )
     text = said(source, "--plan", heads, effort=ON_TWO_CORES)
-    assert "block.project adds up all 4 of what cores share out" in text
+    assert "block.project sums over the rank of size 4 that is distributed over cores" in text
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_what_is_printed_says_bound_gap_and_scheduler():
         "exact",
         "DRAM 225 GB/s, clock 700 MHz, weight buffer 48 MiB, feature map buffer 60 MiB",
         "proven optimal",
-        "Scheduler exact: ",
+        "Scheduler exact, rule: ",
         "shorter than running the networks one after another",
         "The paper's figures were computed with MAESTRO",
     ):
