@@ -38,9 +38,7 @@ def section(command: click.Command, context: click.Context) -> Iterator[str]:
             yield from (f"| {title} | Meaning |", "|---|---|")
             yield from (f"| `{names}` | {linked(cell(text))} |" for names, text in rows)
             yield ""
-    examples = re.sub(r"^Examples?: ", "", " ".join((command.epilog or "").split()))
-    if examples:
-        yield from ("```sh", *examples.split("; "), "```", "")
+    yield from ("```sh", *getattr(command, "examples", ()), "```", "")
 
 
 def about(argument: click.Argument) -> str:

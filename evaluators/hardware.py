@@ -119,8 +119,8 @@ def _levels(hardware: Hardware) -> _LevelCosts:
     for level in on_chip:
         if level.name in _RESERVED:
             raise ValueError(
-                f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
-                f"names to avoid are {', '.join(sorted(_RESERVED))}"
+                f"level {level.name!r} of {hardware.name}: the name is reserved for a part of the "
+                f"chip; reserved names: {', '.join(sorted(_RESERVED))}"
             )
     return tuple([_level(level, hardware) for level in on_chip])
 
@@ -271,8 +271,8 @@ def _area_mm2(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_lane_mm2 * layout
     if hardware.dram_gbytes_per_s == inf:
         raise ValueError(
-            f"DRAM of {hardware.name} has no limit, so it has no area and no power; give the level "
-            f"{hardware.levels[-1].name} its bandwidth_words"
+            f"DRAM of {hardware.name} has unlimited bandwidth, so its area and power are "
+            f"undefined; give the level {hardware.levels[-1].name} its bandwidth_words"
         )
     phy = tech.dram(hardware.dram).phy_mm2_per_gbytes_per_s
     parts[_PHY] = phy * hardware.dram_gbytes_per_s

@@ -124,7 +124,7 @@ def faults() -> Iterator[None]:
         if not sound:
             traceback.print_exc()
             print(
-                "this is a fault of archloom; please report it with the lines above",
+                "this is a bug in archloom; please report it with the lines above",
                 file=sys.stderr,
             )
             sys.exit(FAULT)
@@ -146,12 +146,12 @@ def reason(error: OSError) -> str:
     """Return what went wrong with a file, and what would help."""
     helps = {
         errno.ENOSPC: "make room",
-        errno.EDQUOT: "make room within the quota",
-        errno.EROFS: "choose a folder that can be written to",
-        errno.EACCES: "ask for permission, or choose another folder",
-        errno.EPERM: "ask for permission, or choose another folder",
+        errno.EDQUOT: "free disk space within the quota",
+        errno.EROFS: "choose a writable directory",
+        errno.EACCES: "ask for permission, or choose another directory",
+        errno.EPERM: "ask for permission, or choose another directory",
         errno.ENAMETOOLONG: "choose a shorter name",
-        errno.ENOTDIR: "choose another folder",
+        errno.ENOTDIR: "choose another directory",
         errno.EEXIST: "choose another name",
         errno.EISDIR: "choose the name of a file",
     }

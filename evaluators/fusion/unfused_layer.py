@@ -179,7 +179,8 @@ def _problem(
         return staged
     level = hardware.levels[-2]
     if staged[WEIGHTS] and "weights" not in level.keeps:
-        hint = f"{level.name} keeps no weights, where the second map goes: pin the first alone"
+        hint = f"{level.name} keeps no weights, but the second operand needs it: pin only the "
+        "first operand"
         return Infeasible("second_map_not_kept", layer.name, 1, 0, "", hint)
     return replace(MappingProblem.of_layer(layer, hardware), staged=staged)
 
@@ -190,7 +191,8 @@ def _residency(layer: Layer, place: _OperandPlaces) -> Residency | Infeasible:
     beside, second = place.held[:windowed], place.held[windowed:]
     for maps in (beside, second):
         if any(maps) and not all(maps):
-            hint = f"give {layer.name} a tile, and its maps lie in the buffer one by one"
+            hint = f"give {layer.name} a tile, so that its feature maps are in the buffer one at a "
+            "time"
             return Infeasible("pinned_in_part", layer.name, len(maps), sum(maps), "maps", hint)
     return (place.steady or any(second), any(beside), place.kept)
 

@@ -286,4 +286,4 @@ def _escapes(units: dict[int, int], capacity: int) -> tuple[tuple[Tensor, ...], 
         ]
         if enough:
             return tuple(tuple(TENSORS[t] for t in out) for out in enough)
-    raise AssertionError("nothing fits everywhere")
+    raise AssertionError("no combination of bypasses fits")

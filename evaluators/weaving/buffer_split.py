@@ -42,13 +42,13 @@ def split_hardware(
         weight_buffer_bytes: for weights, each counted once; None for half of that memory.
     """
     if len(hardware.levels) == 1:
-        hint = "weights of several networks need a memory to wait in"
+        hint = "weights of several networks need a memory that buffers them"
         return Infeasible("no_on_chip_memory", hardware.name, 1, 0, "memory", hint)
     level = hardware.levels[-2]
     whole = level.total_bytes * weight_instances(hardware, level)
     taken = int(whole * WEIGHT_SHARE) if weight_buffer_bytes is None else weight_buffer_bytes
     if not 1 <= taken < whole:
-        hint = f"{level.name} holds weights and maps: leave some of it to maps"
+        hint = f"{level.name} holds weights and feature maps: leave some of it for feature maps"
         return Infeasible(
             "weight_buffer_too_large", f"{hardware.name}, {level.name}", taken, whole, "bytes", hint
         )

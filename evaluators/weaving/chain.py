@@ -64,12 +64,12 @@ class Chain:
         if self.live_bytes[-1]:
             raise ValueError(
                 f"chain {self.name}: live_bytes of the last layer, {self.layers[-1]}, must be 0, "
-                f"got {self.live_bytes[-1]}: after it no map is read"
+                f"got {self.live_bytes[-1]}, because no feature map is read after it"
             )
         if not (self.weight_bytes.any() or self.cycles.any()):
             raise ValueError(
                 f"chain {self.name}: none of its {count} layers has weights or cycles; "
-                "a network without MACs has nothing to weave"
+                "a network without MACs cannot be scheduled"
             )
 
     def _whole(self, column: str) -> Ints:
@@ -134,6 +134,6 @@ def unfit_layer(chain: Chain, npu: Npu) -> Infeasible | None:
     needed = int(room[widest])
     if needed <= npu.map_buffer_bytes:
         return None
-    hint = "run fewer inferences at a time, or on a chip with a larger map buffer"
+    hint = "use a smaller batch, or hardware with a larger feature map buffer"
     where = f"{chain.name}, layer {chain.layers[widest]} on {npu.name}"
     return Infeasible("map_overflow", where, needed, npu.map_buffer_bytes, "bytes", hint)

@@ -80,7 +80,7 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
         InfeasibleError: a layer whose maps alone exceed a map buffer that is a limit.
     """
     if not chains:
-        raise ValueError("there are no chains to weave; name at least one network")
+        raise ValueError("there are no networks to schedule; name at least one")
     if maps_bounded:
         for chain in chains:
             if (why := unfit_layer(chain, npu)) is not None:
@@ -90,7 +90,7 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
         raise TickError(
             f"{', '.join(chain.name for chain in chains)} on NPU {npu.name}: a weight buffer of "
             f"{npu.weight_buffer_bytes} bytes cuts their layers into {count:,} parts, at most "
-            f"{MOST_PARTS:,} can be woven; give weights a larger buffer"
+            f"{MOST_PARTS:,} can be scheduled; use a larger weight buffer"
         )
     ratio = Fraction(npu.dram_bytes_per_s) / npu.clock_hz
     parts = [_parts(chain, ratio, npu) for chain in chains]
@@ -98,7 +98,7 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
     if total > MOST_TICKS:
         raise TickError(
             f"{', '.join(chain.name for chain in chains)} on NPU {npu.name}: bytes and cycles add "
-            f"up to {total} ticks of one fetched byte; at most 2**50 can be woven exactly"
+            f"up to {total} ticks of one fetched byte; at most 2**50 can be scheduled exactly"
         )
     rows = [np.concatenate([p[row] for p in parts]) for row in range(6)]
     first = np.concatenate([[0], np.cumsum([len(p[0]) for p in parts])]).astype(np.int64)
@@ -154,6 +154,6 @@ def _exact(values: list[int], chain: Chain) -> Ints:
     if max(values) > MOST_TICKS:
         raise TickError(
             f"chain {chain.name}: a layer takes {max(values)} ticks of one fetched byte; "
-            "at most 2**50 can be woven exactly"
+            "at most 2**50 can be scheduled exactly"
         )
     return np.array(values, np.int64)

@@ -92,7 +92,9 @@ def weight_stationary_chain(
         names.append(layer.name)
         rows.append((layer.weight_words, cycles, moved, sum(maps), live[number] * batch))
     if not rows:
-        raise ValueError(f"network {network.name} has no layer that runs on MACs: nothing to weave")
+        raise ValueError(
+            f"network {network.name} has no layer with MACs, so there is nothing to schedule"
+        )
     weights, cycle_counts, crossing, footprints, alive = np.array(rows, np.int64).T
     word = array.word_bytes
     # what vector operators make of the last product leaves the chip

@@ -126,11 +126,13 @@ class DesignProblem:
         if absent := [t.workload for t in tenants if t.workload not in names]:
             raise ValueError(f"tenant {absent[0]} is none of the networks {', '.join(names)}")
         if tenants and plans == "steady":
-            raise ValueError("tenants share a chip, so no network's weights stay there for ever")
+            raise ValueError(
+                "tenants share the chip, so weights of one network cannot stay there permanently"
+            )
         if faults := objective_set.faults(networks, tenants):
             raise ValueError("; ".join(faults))
         if forms is None and any(o.facts.of_forms for o in objective_set.measured):
-            raise ValueError("accuracy is of compressed workloads, and there are none")
+            raise ValueError("accuracy needs compressed workloads, but there are none")
         self.forms = forms
         self.space = space if forms is None else space.with_parameters(forms.parameters)
         self.networks = tuple(networks)
@@ -230,7 +232,7 @@ class DesignProblem:
                 facts, shown = limit.objective.facts, self.forms.shown(point, hardware)
                 reason, hint = (
                     limit_reason(limit.objective.metric),
-                    f"ease the limit, or {facts.hint}",
+                    f"relax the limit, or {facts.hint}",
                 )
                 where = f"{limit.objective.name} of {shown}"
                 return Infeasible(reason, where, limit.value, percent, facts.unit, hint)

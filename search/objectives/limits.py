@@ -38,7 +38,7 @@ class Limit:
         if not (isfinite(self.value) and self.value > 0):
             raise ValueError(f"limit of {self.objective.name} is {self.value}, must be positive")
         if self.objective.facts.of_hardware:
-            raise ValueError(f"{self.objective.metric} has a cap, no limit")
+            raise ValueError(f"{self.objective.metric} has a cap (area_mm2, tdp_w), not a limit")
         if self.objective.facts.of_forms and self.value > _WHOLE:
             raise ValueError(f"limit of {self.objective.name} is {self.value}, must be up to 100")
 
@@ -63,7 +63,7 @@ class Limit:
             return None
         facts, best = self.objective.facts, self.objective.figure(least_cost)
         needed, available = (self.value, best) if facts.rising else (best, self.value)
-        hint = f"ease the limit, or {facts.hint}"
+        hint = f"relax the limit, or {facts.hint}"
         reason = limit_reason(self.objective.metric)
         return Infeasible(reason, self.objective.name, needed, available, facts.unit, hint)
 
@@ -110,7 +110,7 @@ class ObjectiveSet:
             if twice is not None:
                 raise ValueError(f"{twice} is an {what} twice")
         if all(objective.known for objective in self.objectives):
-            raise ValueError("no objective depends on the software; add one, such as edp")
+            raise ValueError("no objective depends on the software; add one such as edp")
 
     @property
     def every_limit(self) -> tuple[Limit, ...]:

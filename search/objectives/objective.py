@@ -48,15 +48,20 @@ class Objective:
             if not (isfinite(weight) and weight > 0):
                 raise ValueError(f"weight of {name} is {weight}, must be positive and finite")
         if self.workload is not None and self.aggregate != "geomean":
-            raise ValueError(f"one workload has no {self.aggregate}: leave one of them out")
+            raise ValueError(
+                f"workload and aggregate {self.aggregate} exclude each other; leave one of them out"
+            )
         if self.workload is None and self.aggregate == "geomean":
             return
         if self.facts.of_hardware:
-            raise ValueError(f"{self.metric} is of the hardware, whatever runs there")
+            raise ValueError(
+                f"{self.metric} does not depend on workloads; leave workload, weights "
+                "and aggregate out"
+            )
         if self.facts.of_forms:
             raise ValueError(
-                f"{self.metric} is the least of all compressed workloads: it has neither workload, "
-                "weights nor aggregate"
+                f"{self.metric} is the minimum over all compressed workloads; leave workload, "
+                "weights and aggregate out"
             )
         if self.facts.of_tenants:
             raise ValueError(

@@ -45,7 +45,7 @@ def nothing_fused(fusion: str, hardware: Hardware) -> str | None:
     level = hardware.levels[-2].name
     others = [n for n in FUSION_SEARCHES.built_in if abilities_of(n).several_cores]
     return (
-        f"{FUSION_SEARCHES.today(fusion)} fuses nothing on {hardware.name}: {level} has "
+        f"{FUSION_SEARCHES.today(fusion)} does not fuse layers on {hardware.name}: {level} has "
         f"{cores.count} instances, and only {' and '.join(others)} run tiles on several"
     )
 

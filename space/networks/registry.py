@@ -211,9 +211,9 @@ NETWORKS: Final[Mapping[str, Entry]] = {
     "ocr_recognizer": Entry(
         "cnn.crnn:ocr_recognizer", "CRNN (Shi et al., TPAMI 2017), grey images of 32 rows"
     ),
-    "tiny_cnn": Entry("toy:tiny_cnn", "a residual block, for trying things"),
-    "tiny_mobile": Entry("toy:tiny_mobile", "two depthwise blocks, for trying things"),
-    "tiny_mlp": Entry("toy:tiny_mlp", "three matrix products, for trying things"),
+    "tiny_cnn": Entry("toy:tiny_cnn", "a residual block, for experiments"),
+    "tiny_mobile": Entry("toy:tiny_mobile", "two depthwise blocks, for experiments"),
+    "tiny_mlp": Entry("toy:tiny_mlp", "three matrix products, for experiments"),
 }
 """Every network of the catalogue by name; batch 1."""
 

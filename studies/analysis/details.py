@@ -147,7 +147,7 @@ def _built(location: Location, header: Header, space: "HardwareSpace", trial: Tr
         # somebody changed the record
         built = error
     if not isinstance(built, Hardware):
-        raise UserError(f"{location}: trial {trial.number} cannot be built again: {built}")
+        raise UserError(f"{location}: trial {trial.number} cannot be rebuilt: {built}")
     return built
 
 
@@ -155,7 +155,7 @@ def _trial(location: Location, number: int | None) -> Trial:
     if number is None:
         baseline = read_baseline(location)
         if baseline is None:
-            raise UserError(f"{location} has no baseline, or has not evaluated it yet")
+            raise UserError(f"{location} has no baseline, or it is not evaluated yet")
         return baseline
     trials = {trial.number: trial for trial in read_trials(location)}
     if number not in trials:
@@ -214,9 +214,9 @@ def _evaluated(
         and cost.latency_cycles == recorded.latency_cycles
     ):
         raise UserError(
-            f"trial {trial.number}: this version of archloom prices the recorded mappings of "
-            f"{network.name} otherwise than the one that found them; use the version that the "
-            f"study was begun with ({header.archloom}), or run the study again"
+            f"trial {trial.number}: this version of archloom evaluates the recorded mappings of "
+            f"{network.name} differently from the version that found them; use the version that "
+            f"started the study ({header.archloom}), or run the study again"
         )
     return cost, unfused
 
@@ -355,5 +355,5 @@ def trial_number(text: str) -> int | None:
     if text == "baseline":
         return None
     if not (text.isascii() and text.isdigit()):
-        raise UserError(f"trial {text!r} must be a number from 0 on, or 'baseline'")
+        raise UserError(f"trial {text!r} must be a number from 0, or 'baseline'")
     return int(text)

@@ -81,7 +81,8 @@ def read_run(location: Location) -> Run:
     header, trials = read_header(location), read_trials(location)
     if not trials:
         raise UserError(
-            f"{location} has no finished trial yet; 'archloom resume {argument(location)}' goes on"
+            f"{location} has no finished trial yet; resume it with: archloom resume "
+            f"{argument(location)}"
         )
     objective_set = stored_objective_set(header.config)
     return Run(location, header, tuple(_steps(trials, objective_set, read_journal(location))))
@@ -119,7 +120,7 @@ def arms_of(runs: Sequence[Run]) -> tuple[Arm, ...]:
         twice = next((run for i, run in enumerate(group) if seeds[i] in seeds[:i]), None)
         if twice is not None:
             raise UserError(
-                f"{twice.location}: a study with the same settings and seed is given too"
+                f"{twice.location}: another study with the same settings and seed is given as well"
             )
     labels = _labels([dict(settings) for settings in groups])
     return tuple(
@@ -145,7 +146,7 @@ def _check_comparable(runs: Sequence[Run]) -> None:
             if here != there:
                 raise UserError(
                     f"{run.location} cannot be compared with {first.location}: {key} differ "
-                    f"({there} and {here}), so their objectives do not measure the same"
+                    f"({there} and {here}), so their objectives are not comparable"
                 )
 
 

@@ -155,7 +155,8 @@ def load_view(location: Location, pick: str | None = None) -> StudyView:
     trials = read_trials(location)
     if not trials:
         raise UserError(
-            f"{location} has no finished trial yet; 'archloom resume {argument(location)}' goes on"
+            f"{location} has no finished trial yet; resume it with: archloom resume "
+            f"{argument(location)}"
         )
     objective_set, rule = stored_objective_set(config), stored_pick(config, pick)
     priced = [trial for trial in trials if trial.edp_js is not None]
@@ -265,7 +266,7 @@ def _facts(
 
 def _proof(location: Location) -> Facts:
     proof = read_certificate(location)
-    return (("what bounds prove", certificate_text(proof)),) if proof else ()
+    return (("proof by lower bounds", certificate_text(proof)),) if proof else ()
 
 
 def _forms(label: str, forms: "CompressedForms") -> str:
@@ -280,7 +281,9 @@ def _forms(label: str, forms: "CompressedForms") -> str:
         if (found := [percent[form, widths] for form in forms.forms()])
     )
     count = len(list(forms.forms()))
-    return f"{label}: {count} forms, pruned by {groups}; accuracy {', '.join(spans)}"
+    return (
+        f"{label}: {count} compressed forms, pruned fractions {groups}; accuracy {', '.join(spans)}"
+    )
 
 
 def _tenants(config: Mapping[str, Any]) -> str:

@@ -163,7 +163,7 @@ class Front:
         return frame(trial_table([trial._record for trial in self.members]))
 
     def __repr__(self) -> str:
-        picked = "none picked" if self.picked is None else f"trial {self.picked.number} picked"
+        picked = "none selected" if self.picked is None else f"trial {self.picked.number} selected"
         return (
             f"<archloom.Front of {len(self)} designs in {', '.join(self.objectives)}: {picked}, "
             f"{self._known()}>"
@@ -187,7 +187,11 @@ class Front:
             for trial in self.members
         ]
         heads = ["trial", *(one.label for one in measured), *parameters]
-        notes = [f"* is picked; {self._known()}" if self.members else "no design keeps the limits"]
+        notes = [
+            f"* is the selected design; {self._known()}"
+            if self.members
+            else "no design satisfies all limits"
+        ]
         return cell(
             f"Pareto front: {len(self)} designs", notes, short_table(heads, rows, "designs")
         )

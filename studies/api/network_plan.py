@@ -172,9 +172,9 @@ class NetworkPlan:
         fused = sum(len(group.layers) > 1 for group in self.groups)
         yield f"EDP {self.edp_js:.4g} J s"
         if self.edp_js < self.unfused.edp_js:
-            yield f"{self.edp_js / self.unfused.edp_js:.3f} of layer by layer"
+            yield f"{self.edp_js / self.unfused.edp_js:.3f} of unfused"
         yield fused_text(len(self.groups), fused)
-        yield f"{self.mappings_proven} of {self.mappings} mappings proven"
+        yield f"{self.mappings_proven} of {self.mappings} mappings proven optimal"
 
     def _repr_html_(self) -> str:
         title = f"{self.network} (batch {self.batch}) on {self.hardware}"
@@ -195,8 +195,8 @@ class NetworkPlan:
         notes = [
             f"{', '.join(self._notes())}",
             f"energy {self.energy_pj / 1e6:,.2f} uJ, {self.latency_cycles:,} cycles, "
-            f"{self.dram_bytes / 1024:,.1f} KiB of DRAM traffic; mappings: EDP at most "
-            f"{percent(self.mapping_gap_percent)} above their least"
+            f"{self.dram_bytes / 1024:,.1f} KiB of DRAM traffic; EDP at most "
+            f"{percent(self.mapping_gap_percent)} above that of the plan with optimal mappings"
             if self.mapping_gap_percent < inf
             else f"energy {self.energy_pj / 1e6:,.2f} uJ, {self.latency_cycles:,} cycles, "
             f"{self.dram_bytes / 1024:,.1f} KiB of DRAM traffic",

@@ -93,8 +93,8 @@ def run_study(
     bring_up_to_date(location)
     if without_forms(config.workloads):
         raise UserError(
-            "workloads with compressed forms are trained before the study begins, which 'archloom "
-            "run' does; resume_study() goes on with it"
+            "compressed workloads are trained before the study starts, which 'archloom "
+            "run' does; resume_study() resumes it"
         )
     with _watched(progress) as view:
         made, header, _ = ready(config, location, view)
@@ -206,8 +206,8 @@ class _Kept:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
-            how = f"archloom.resume_study({str(self._location)!r}) goes on"
-            error.add_note(f"what was done of the study is kept; {how}")
+            how = f"archloom.resume_study({str(self._location)!r}) resumes it"
+            error.add_note(f"finished work of the study is kept; {how}")
 
 
 def _calling(callbacks: Iterable[Callback]) -> Callable[[Record], None] | None:
@@ -276,7 +276,7 @@ def _watch_child(
             said.seek(0)
             text = said.read().strip().removeprefix("error: ")
             error = UserError if code == UserError.exit_code else TroubleError
-            raise error(text or f"the process that worked on {location} ended with {code}")
+            raise error(text or f"the process that ran {location} ended with {code}")
 
 
 def _ended(child: "subprocess.Popen[str]") -> int | None:

@@ -62,12 +62,12 @@ class Schedule(NetworkPlan):
     def _notes(self) -> Iterator[str]:
         yield from super()._notes()
         if self.proven:
-            yield f"proven the least of {self.planner}'s space"
+            yield f"proven optimal in the search space of {self.planner}"
         elif self.planner_gap_percent is None:
             yield f"EDP at most {percent(self.gap_percent)} above its lower bound"
         else:
             known_gap = percent(self.planner_gap_percent)
-            yield f"EDP at most {known_gap} above the least of {self.planner}'s space"
+            yield f"EDP at most {known_gap} above the optimum of the search space of {self.planner}"
 
 
 @mendable

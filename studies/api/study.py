@@ -107,7 +107,7 @@ class Study:
         if trial == "baseline":
             found = read_baseline(self._location)
             if found is None:
-                raise UserError(f"{self.location} has no baseline, or has not evaluated it yet")
+                raise UserError(f"{self.location} has no baseline, or it is not evaluated yet")
             return Design.of(self._location, found, None)
         records = {record.number: record for record in self._records}
         if trial not in records:
@@ -162,7 +162,9 @@ class Study:
     def _view_of_front(self) -> StudyView:
         view = load_view(self._location)
         if not view.front:
-            raise UserError(f"{self.location}: no design keeps the limits, so there is no front")
+            raise UserError(
+                f"{self.location}: no design satisfies all limits, so the Pareto front is empty"
+            )
         return view
 
     def __repr__(self) -> str:
@@ -210,7 +212,7 @@ def study_at(location: Location) -> Study:
     """
     if is_stack(location):
         raise UserError(
-            f"{location} is a study of kind stack, which 'archloom show' prints; this is for "
-            "studies of accelerators"
+            f"{location} is a study of kind stack, which 'archloom show' prints; this function is "
+            "for studies of accelerators"
         )
     return Study(location, read_header(location))

@@ -77,13 +77,13 @@ def study_document(path: Path, faults: Faults) -> Document:
         raise UserError(f"{path}: there is no such study file{_nearby(path)}") from None
     except IsADirectoryError:
         raise UserError(
-            f"{path}: is a directory, and no study file; 'archloom resume' goes on with a study "
-            "there"
+            f"{path}: is a directory, not a study file; to resume a study there, use 'archloom "
+            "resume'"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {unreadable(error)}") from None
     except ValueError as error:
-        raise UserError(f"{path}: {error}; no study file is that long") from None
+        raise UserError(f"{path}: {error}") from None
     return read_document(path, text, faults)
 
 
@@ -103,8 +103,8 @@ def given_document(data: Mapping[str, Any]) -> Document:
         return Document("", json.loads(json.dumps(dict(data), default=plain)), {})
     except (TypeError, ValueError, RecursionError) as error:
         raise UserError(
-            f"the study: {error}; keys and values must be what a study file can hold: texts, "
-            "numbers, lists and mappings"
+            f"the study: {error}; keys and values must be strings, numbers, lists and mappings, as "
+            "in a study file"
         ) from None
 
 
@@ -130,13 +130,13 @@ def refuse_kind(document: Document, path: Path | str, faults: Faults) -> None:
     kind = document.data.pop("kind")
     if kind in KINDS:
         raise UserError(
-            f"{path} is a study of kind {kind}, which archloom run takes; this command is about "
-            "studies of accelerators"
+            f"{path} is a study of kind {kind}, which only archloom run accepts; this command "
+            "works with studies of accelerators"
         )
     hint = did_you_mean(str(kind), KINDS)
     faults.add(
         document.place(("kind",)),
-        f"{kind!r} is unknown; {hint}; studies of accelerators have no kind",
+        f"{kind!r} is unknown; {hint}; studies of accelerators have no key kind",
     )
 
 

@@ -188,7 +188,7 @@ def _chosen(
                 faults.append(f"{setting}{p.name}: {error}")
         elif p.active(point) and not complete:
             listed = ", ".join(map(str, p.values[:12])) + (", ..." if len(p.values) > 12 else "")
-            faults.append(f"{setting}{p.name}=... is missing; its values: {listed}")
+            faults.append(f"{setting}{p.name}=... is missing; allowed values: {listed}")
         if p.name in point or p.active(point):
             value = point.get(p.name, p.values[0])
             chosen[p.name] = ChosenParameter(value, p.values, p.name in given)

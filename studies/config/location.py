@@ -89,7 +89,7 @@ class SharedStudy:
     def __post_init__(self) -> None:
         if not re.match(STUDY_NAME, self.name):
             raise UserError(
-                f"what stands behind # names no study; write {_FORM}#STUDY, with letters, digits, "
+                f"the text after # is not a study name; write {_FORM}#STUDY, with letters, digits, "
                 "_ . and - in STUDY, a letter or a digit first"
             )
 
@@ -112,7 +112,7 @@ def location_of(text: str, name: str | None = None) -> Location:
         UserError: an empty text, a URL that is none, or one that names no study.
     """
     if not text.strip():
-        raise UserError("the name of a study's directory is empty; say . for this directory")
+        raise UserError("the name of the study directory is empty; use . for the current directory")
     if not is_url(text):
         return Path(text)
     url, _, study = text.partition("#")
@@ -131,7 +131,7 @@ def given_database(value: object) -> Database | None:
     if value is None or isinstance(value, Database):
         return value
     if not isinstance(value, str) or not is_url(value):
-        raise ValueError("must be the URL of a database; a directory is said with --out")
+        raise ValueError("must be the URL of a database; for a directory use --out")
     try:
         return Database.of(value)
     except UserError as error:
@@ -150,7 +150,7 @@ def file_of(text: str) -> Path:
         UserError: it is empty, or a URL, which is not repeated.
     """
     if is_url(text):
-        raise UserError("a URL is no study file; 'archloom resume' goes on with a study there")
+        raise UserError("a URL is not a study file; to resume a study there, use 'archloom resume'")
     if not text.strip():
         raise UserError("the name of the study file is empty")
     return Path(text)

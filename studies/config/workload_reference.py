@@ -172,7 +172,7 @@ def normal(entry: object, folder: Path) -> Reference:
     keys = {str(key): value for key, value in entry.items()}
     given = [key for key in ("network", "file", "compressed") if key in keys]
     if len(given) > 1:
-        raise entry_error(f"has both {given[0]} and {given[1]}, must have one of them")
+        raise entry_error(f"has both {given[0]} and {given[1]}, must have exactly one of them")
     if "file" in keys:
         return _normal_file(keys, folder)
     if "network" in keys:

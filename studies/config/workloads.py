@@ -90,7 +90,7 @@ def load_workloads(
             reference = normal(entry, folder)
             if reference in references.values():
                 raise entry_error(
-                    f"{shown(reference)} stands more than once; each network counts once"
+                    f"{shown(reference)} occurs more than once; name each network once"
                 )
             references[i] = reference
     labels = _labels(references)
@@ -340,7 +340,7 @@ def _searched(entries: Any, beside: Reading) -> tuple[Workload, ...]:
     """Read the networks, so that what is wrong with them is reported with the file's errors."""
     found = load_workloads(_listed(entries), beside.folder, beside.networks)
     if not found:
-        raise ValueError("names no network; a study needs one at least")
+        raise ValueError("names no network; a study needs at least one")
     return found
 
 

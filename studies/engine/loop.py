@@ -192,8 +192,9 @@ class _Loop:
                 self._study.problem.assess(point)
         except (ValueError, TypeError) as error:
             raise UserError(
-                f"{self._store.location}: the journal has a design that the space does not have "
-                f"({error}); restore it from a copy, or begin a study in another directory"
+                f"{self._store.location}: the journal contains a design that is not in the "
+                f"hardware space ({error}); restore it from a copy, or start a study in another "
+                "directory"
             ) from None
 
     def _open(self, batch: Batch) -> None:
@@ -248,7 +249,9 @@ class _Loop:
         """Publish what is proven at the end, unless it is there as it was."""
         number, share = self._learning.certificate_number, self._noted_share()
         if share is None:
-            self._watch.begin(f"learning from {self._learning.trials} trials, bounding the others")
+            self._watch.begin(
+                f"learning from {self._learning.trials} trials, computing bounds of other designs"
+            )
             # held-out networks are searched by workers, too
             first = (lambda: None) if self._study.context.held_out else self._executor.let_go
             certificate = self._beside_workers(self._learning.certificate, first)

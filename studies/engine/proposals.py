@@ -57,9 +57,9 @@ class Proposals:
         if exact and not self._pruner.covers_space:
             raise UserError(
                 f"mode exact: {problem.space.name} has {problem.space.cardinality} points, more "
-                f"than {problem.enumerate_limit}, and too many structures to be followed in boxes; "
-                "use mode search, raise enumerate, or give parameters that decide about levels, "
-                "batch or clock fewer values"
+                f"than {problem.enumerate_limit}, and too many structures for bounds over boxes; "
+                "use mode search, raise enumerate, or give fewer values to parameters that decide "
+                "about levels, batch or clock"
             )
         self._optimizer = optimizer
         self._exact = exact

@@ -76,8 +76,8 @@ class WarmStart:
             first = tuple({**point} for point in content["first"])
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UserError(
-                f"what the study began with is nothing that archloom wrote ({error}); restore "
-                f"{START} from a copy, or begin a study in another place"
+                f"the start of the study was not written by archloom ({error}); restore "
+                f"{START} from a copy, or start a study in another place"
             ) from None
         return cls(first, observations)
 
@@ -126,7 +126,7 @@ def _feasible(
     for point in points:
         found = problem.assess(point)
         if isinstance(found, Infeasible):
-            notes.append(f"{_shown(point)} is left out: {found}")
+            notes.append(f"{_shown(point)} was left out: {found}")
         else:
             kept[found.key] = found.point
     return kept, notes
@@ -172,7 +172,9 @@ def _points(
 ) -> "Iterator[Point]":
     for number, row in enumerate(rows, 1):
         if number > _MOST_ROWS:
-            raise UserError(f"{path}: has over {_MOST_ROWS} designs, more than a study begins with")
+            raise UserError(
+                f"{path}: has over {_MOST_ROWS} designs, more than a study can start with"
+            )
         try:
             yield {p.name: _value(p, row[p.name]) for p in parameters}
         except ValueError as error:
@@ -204,7 +206,10 @@ def _from_study(folder: Path, most: int, header: Header, problem: "DesignProblem
     first = tuple(front.members[i].point or {} for i in _widest(costs, most))
     why = f", since {', '.join(differing)} differ" if differing else ""
     count = _count(len(first), "design")
-    note = f"{folder}: {count} of its front first, {_count(len(seen), 'result')} learned from{why}"
+    note = (
+        f"{folder}: {count} of its front tried first, {_count(len(seen), 'result')} used for "
+        f"learning{why}"
+    )
     return WarmStart(first, seen, (note,))
 
 

@@ -224,7 +224,9 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     problem = design_problem(config, space)
     obstacle = problem.obstacle(derived_seed(config.seed, 0, "obstacle"))
     if obstacle:
-        raise UserError(f"space {config.space} has no feasible design; the nearest: {obstacle}")
+        raise UserError(
+            f"space {config.space} has no feasible design; the closest one fails: {obstacle}"
+        )
     settings = SoftwareSettings(**config.software.settings)
     halving = config.halving
     # the same requests for all designs
@@ -262,8 +264,8 @@ def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
 
     if unknown := without_forms(config.workloads):
         raise UserError(
-            f"workload {unknown[0].label}: nobody knows yet how accurate its forms are; archloom "
-            "run finds that out"
+            f"workload {unknown[0].label}: the accuracy of its compressed forms is not known yet; "
+            "archloom run determines it"
         )
     share, caps = config.density, config.constraints
     try:

@@ -45,7 +45,7 @@ def copy_study(source: Location, target: Location) -> Copied:
 
         bring_up_to_date(target)
         if not add_study(target, parts):
-            raise UserError(f"{target} is there already; nothing was changed; say another name")
+            raise UserError(f"{target} is there already; nothing was changed; choose another name")
     for name, data in parts.items():
         if read_part(target, name) != data:
             raise TroubleError(

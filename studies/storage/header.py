@@ -145,11 +145,13 @@ def read_header(location: Location) -> Header:
         raise UserError(f"{location}: there is no such directory; {_elsewhere(location)}")
     if isinstance(location, SharedStudy) and location.name not in (there := names_in(location)):
         hint = did_you_mean(location.name, there) if there else "it has none"
-        raise UserError(f"{location}: there is no such study, 'archloom run' begins one; {hint}")
+        raise UserError(
+            f"{location}: there is no such study; start one with 'archloom run'; {hint}"
+        )
     if is_stack(location):
         raise UserError(
-            f"{location} is a study of kind stack: archloom run, resume, status, show and report "
-            "take it, this command is about studies of accelerators"
+            f"{location} is a study with kind: stack; only archloom run, resume, status, show and "
+            "report accept it, this command works with studies of accelerators"
         )
     if isinstance(location, Path):
         refuse_links(location)
@@ -158,8 +160,8 @@ def read_header(location: Location) -> Header:
         if isinstance(data, dict) and "format" not in data and "workloads" in data:
             raise UserError(
                 f"{location} is no study: {named(location, STUDY)} is a study file, and a study "
-                f"keeps a file of that name itself; nothing was changed; say another place with "
-                "--out, or give your file another name"
+                "keeps a file of that name itself; nothing was changed; choose another place with "
+                "--out, or rename your file"
             )
         found = data["format"]
     except (OSError, TypeError, KeyError, UnicodeDecodeError):
@@ -169,7 +171,7 @@ def read_header(location: Location) -> Header:
     if found != FORMAT:
         raise UserError(
             f"{location} is a study of format {found}; this archloom ({this_version()}) reads "
-            f"format {FORMAT}; use the version that began it: {data.get('archloom', 'unknown')}"
+            f"format {FORMAT}; use the version that started it: {data.get('archloom', 'unknown')}"
         )
     try:
         bare = Header(_values_named(data["config"], renamed), "", data["archloom"])
@@ -190,8 +192,8 @@ def read_header(location: Location) -> Header:
     if not sound:
         raise UserError(
             f"{location}: {STUDY}, {START}, the template in {SPACE} or a network in {NETWORKS} was "
-            "changed after the study began, so its trials no longer belong to it; undo that, or "
-            "begin a study in another place"
+            "changed after the study began, so its trials no longer belong to it; undo the "
+            "change, or start a study in another place"
         )
     return header
 
@@ -209,7 +211,7 @@ def _elsewhere(folder: Path) -> str:
     there = {path.name: path for path in home.iterdir() if (path / STUDY).is_file()}
     if near := get_close_matches(folder.name, sorted(there)):
         return f"did you mean {' or '.join(str(there[name]) for name in near)}?"
-    return "'archloom run' makes one"
+    return "start one with 'archloom run'"
 
 
 def _below(location: Location) -> str:

@@ -99,7 +99,7 @@ def decode(payload: str) -> SoftwareResult:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
         raise UserError(
             f"a result in the journal is none that archloom wrote ({error}); restore the journal "
-            "from a copy, or begin a study in another directory"
+            "from a copy, or start a study in another directory"
         ) from None
 
 
@@ -156,7 +156,7 @@ class History:
             except (KeyError, TypeError, ValueError, AttributeError, RecursionError, zlib.error):
                 raise UserError(
                     f"{named(store.location, JOURNAL)}: line {number} is no event that archloom "
-                    "wrote; restore it from a copy, or begin a study in another place"
+                    "wrote; restore it from a copy, or start a study in another place"
                 ) from None
 
     def _replay(self, event: dict[str, Any]) -> None:

@@ -118,7 +118,7 @@ def file_lines(path: Path) -> Iterator[bytes]:
             if len(line) > MOST_LINE:
                 raise UserError(
                     f"{path}: line {number} has over {MOST_LINE} bytes, more than archloom writes; "
-                    "restore the file from a copy, or begin a study in another directory"
+                    "restore the file from a copy, or start a study in another directory"
                 )
             yield line
 
@@ -219,7 +219,7 @@ def _check_cut_short(broken: list[_Broken], begun: bool, path: Path | str) -> No
         return
     raise UserError(
         f"{path}: {why}; nothing was changed; restore the file from a copy, "
-        "or begin a study in another directory"
+        "or start a study in another directory"
     )
 
 

@@ -34,7 +34,7 @@ def kept_workloads(location: Location, header: "Header") -> tuple[Workload, ...]
     except EntryError as error:
         faults = "; ".join(str(error).splitlines())
         raise UserError(
-            f"{location}: {faults}; use the version that began the study: {header.archloom}"
+            f"{location}: {faults}; use the version that started the study: {header.archloom}"
         ) from None
 
 

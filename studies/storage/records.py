@@ -70,7 +70,7 @@ class KeptNetworks(Mapping[str, NetworkResult]):
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise UserError(
                 f"the software of a trial in {TRIALS} is damaged; the journal has what it held, "
-                "and 'archloom resume' writes it anew"
+                "and 'archloom resume' writes it again"
             ) from None
 
     def __getitem__(self, name: str) -> NetworkResult:

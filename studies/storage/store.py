@@ -83,13 +83,13 @@ class Store:
             how = "missing" if read_part(self.location, JOURNAL) is None else "empty"
             raise UserError(
                 f"{journal} is {how}, but {TRIALS} has {count} trials; restore the journal from a "
-                "copy, or begin a study in another place"
+                "copy, or start a study in another place"
             )
         studies = {event.get("study") for event in events if event.get("event") == "opened"}
         if studies - {None} - self.header.identities:
             raise UserError(
                 f"{journal} belongs to another study; restore this one's from a copy, "
-                "or begin a study in another place"
+                "or start a study in another place"
             )
 
     @classmethod
@@ -106,12 +106,12 @@ class Store:
         found = read_header(location)
         if found.identity != header.identity:
             changed = differences(found, header, LATER)
-            go_on = "say another place with --out, or undo the change"
+            go_on = "choose another place with --out, or undo the change"
             if found.differs_in_trials_alone(header):
                 wanted = header.config["trials"]
                 go_on = (
-                    f"archloom resume {argument(location)} --trials {wanted} goes on to as many; "
-                    "or say another place with --out"
+                    f"extend it with archloom resume {argument(location)} --trials {wanted}, or "
+                    "choose another place with --out"
                 )
             raise UserError(f"{location} holds a study with another config ({changed}); {go_on}")
         return cls(location)

@@ -123,7 +123,7 @@ def overflow(
         where += f" in tile ({peak.tile[0]}, {peak.tile[1]}) of"
         where += f" {tiles.grid[0]}x{tiles.grid[1]}"
     size = hardware.word_bits / 8
-    missing = f"{bytes_text((peak.words - capacity) * size)} more than there are"
+    missing = f"{bytes_text((peak.words - capacity) * size)} over capacity"
     return Infeasible(
         "glb_overflow",
         where,

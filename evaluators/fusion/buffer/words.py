@@ -63,7 +63,10 @@ def kept_on_cores(
     if not several or (residents == ALONE and not group.steady):
         return None
     level, names = hardware.levels[-2], group_name(network, group.layers)
-    hint = f"{level.name} has {level.instances} instances: pin no map, and no weights for ever"
+    hint = (
+        f"{level.name} has {level.instances} instances: pin no feature maps and no weights "
+        "permanently"
+    )
     return Infeasible("pins_need_one_buffer", names, 1, level.instances, "buffer", hint)
 
 
@@ -91,12 +94,15 @@ def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> 
         return None
     if group.resident or group.steady:
         return Infeasible(
-            "weights_not_kept", names, 1, 0, "", f"{name} keeps no weights: leave them streamed"
+            "weights_not_kept", names, 1, 0, "", f"{name} keeps no weights: stream them"
         )
     layer = without_second_map(network, group)
     if layer is None:
         return None
-    hint = f"{name} keeps no weights, where the second map goes: run {layer.name} alone"
+    hint = (
+        f"{name} keeps no weights, but the second operand of {layer.name} needs it: run "
+        f"{layer.name} unfused"
+    )
     return Infeasible("second_map_not_kept", names, 1, 0, "", hint)
 
 

@@ -46,7 +46,8 @@ def nest_blocked(
     level, nest = hardware.levels[-2], group.nest
     if cores.count > 1 and nest is not None and not nest.dealt:
         hint = (
-            f"{level.name} has {level.instances} instances: let cores share out its outermost loop"
+            f"{level.name} has {level.instances} instances: distribute its outermost loop over the "
+            "cores (dealt)"
         )
         return Infeasible("nest_needs_one_buffer", name, 1, level.instances, "buffer", hint)
     return kept_on_cores(network, group, hardware, residents)
@@ -60,7 +61,7 @@ def _not_kept(
         return None
     for m, layer in enumerate(group.layers):
         if any(nest.depth[t] != STREAMED for t in group.weights[m]):
-            hint = f"{level.name} keeps no weights: let those of {layer.name} stream"
+            hint = f"{level.name} keeps no weights: stream those of {layer.name}"
             return Infeasible("weights_not_kept", name, 1, 0, "", hint)
     return None
 
@@ -77,7 +78,7 @@ def nest_on(
     looped = frozenset(loop.rank for loop in group.nest.loops) if group.nest else frozenset[int]()
     split = group.nest.split if group.nest else ()
     if split and not set(split) <= set(splittable(network, group.layers)):
-        hint = "not all that reads its layers reads channels of one part of them each"
+        hint = "a reader uses channels of several parts of a layer"
         return Infeasible("bad_nest", name, 1, 0, "", hint)
     known = nest_group(network, group.layers, looped, split)
     if known is None or group.nest is None:
@@ -313,8 +314,8 @@ def _overflow(
         needed * size,
         capacity * size,
         "bytes",
-        f"{bytes_text((needed - capacity) * size)} more than there are, for {texts}: "
-        "use smaller tiles, let operands go earlier, cut the group, or enlarge the buffer",
+        f"{bytes_text((needed - capacity) * size)} over capacity, for {texts}: "
+        "use smaller tiles, keep operands for fewer loops, cut the group, or enlarge the buffer",
     )
 
 

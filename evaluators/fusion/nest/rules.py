@@ -40,11 +40,17 @@ def _wrong_deal(group: NestGroup, rank: int) -> Iterator[str]:
     size = group.ranks.sizes[rank]
     for m, layer in enumerate(group.layers):
         if rank in group.reduced[m]:
-            yield f"{layer.name} adds up all {size} of what cores share out"
+            yield f"{layer.name} sums over the rank of size {size} that is distributed over cores"
         elif rank in group.online.get(m, ()):
-            yield f"{layer.name} needs all {size} of what cores share out for each of its vectors"
+            yield (
+                f"{layer.name} needs all {size} elements of the rank that is distributed over "
+                "cores for each vector"
+            )
         elif rank not in group.own[m] and group.operands[group.made[m]].exported:
-            yield f"{layer.name} leaves the group, and every core would make and store all of it"
+            yield (
+                f"{layer.name} is an output of the group that every core would compute and store "
+                "as a whole"
+            )
 
 
 def _wrong_sums(group: NestGroup, nest: LoopNest) -> Iterator[str]:
@@ -56,7 +62,10 @@ def _wrong_sums(group: NestGroup, nest: LoopNest) -> Iterator[str]:
         summed = group.reduced[m] & looped.keys()
         for after, other in enumerate(group.layers):
             if m in group.ancestors[after] and summed & group.own[after]:
-                yield f"{other.name} needs all that {layer.name} adds up in a loop over both"
+                yield (
+                    f"{other.name} needs the complete sum of {layer.name}, but a loop runs over "
+                    "both"
+                )
         if made.readers and any(looped[rank] < depth for rank in summed):
             yield f"{layer.name} is read before it is complete"
         for rank in group.online.get(m, ()):
@@ -67,21 +76,21 @@ def _wrong_sums(group: NestGroup, nest: LoopNest) -> Iterator[str]:
 def _wrong_online(group: NestGroup, nest: LoopNest, m: int, rank: int, at: int) -> Iterator[str]:
     made, name = group.operands[group.made[m]], group.layers[m].name
     if made.exported or not made.readers:
-        yield f"{name} leaves the group: its vectors cannot come piece by piece"
+        yield f"{name} is an output of the group: its vectors must be complete"
     rows = set(made.ranks) - set(group.online[m])
     for reader in made.readers:
         if not rows <= set(group.operands[group.made[reader]].ranks):
             other = group.layers[reader].name
-            yield f"{other} adds up rows of {name} that have maxima of their own"
+            yield f"{other} sums rows of {name} with different maxima"
         elif _stays_beyond(group, nest, m, reader, at):
             other = group.layers[reader].name
-            yield f"{other} reads {name} again when the maxima of its pieces are not known any more"
+            yield f"{other} reads {name} again after the maxima of its parts are lost"
         if rank not in group.reduced[reader]:
             other = group.layers[reader].name
-            yield f"{other} reads vectors of {name} that come piece by piece, and adds up none"
+            yield f"{other} reads partial vectors of {name} without summing them"
         elif nest.depth[group.made[reader]] > at or nest.depth[group.made[reader]] == STREAMED:
             other = group.layers[reader].name
-            yield f"{other} rescales what it has added up: that must stay in the buffer"
+            yield f"{other} rescales its partial sums, which must stay in the buffer"
 
 
 def _stays_beyond(group: NestGroup, nest: LoopNest, m: int, reader: int, at: int) -> bool:
@@ -99,7 +108,7 @@ def _wrong_stream(group: NestGroup, t: int) -> Iterator[str]:
     names = ", ".join(group.layers[m].name for m in members)
     array = all(group.layers[m].uses_macs for m in members)
     if len(members) > 1 or not (array or operand.kind == "weights"):
-        yield f"what several layers or the vector unit use cannot stream: {names}"
+        yield f"operands of several layers or of the vector unit cannot stream: {names}"
 
 
 def _wrong_depth(group: NestGroup, nest: LoopNest, t: int) -> Iterator[str]:
@@ -109,7 +118,10 @@ def _wrong_depth(group: NestGroup, nest: LoopNest, t: int) -> Iterator[str]:
     if depth and not along[depth - 1]:
         yield f"{_called(group, t)}: its stay cannot end with loop {depth}, which is not along it"
     elif any(along[depth:]) and along[depth]:
-        yield f"{_called(group, t)} must not outlast loop {depth + 1}: it would come as often"
+        yield (
+            f"{_called(group, t)} must not stay beyond loop {depth + 1}, because it would be "
+            "loaded as often"
+        )
 
 
 def _called(group: NestGroup, t: int) -> str:

@@ -54,7 +54,8 @@ _TIE: Final = 1e-12
 
 #: what the state of a search says of a plan that is proven
 PROVEN: Final = (
-    "proven: with these mappings no plan of its space has less EDP (docs/explanation/joint.md)"
+    "proven: with these mappings, no plan of the search space has a lower EDP "
+    "(docs/explanation/joint.md)"
 )
 
 

@@ -52,9 +52,12 @@ class OptimusPlan:
         longest = self.least.longest_run
         said = (
             (longest, f"too many groups: only runs of at most {longest} layers were compared"),
-            (self.smaller, f"{self.smaller} groups have smaller bands than Optimus gives them"),
-            (self.streamed, f"{self.streamed} groups stream weights that Optimus keeps"),
-            (self.cut, f"{self.cut} groups were cut since they do not fit"),
+            (self.smaller, f"{self.smaller} groups have smaller tiles than Optimus would choose"),
+            (
+                self.streamed,
+                f"{self.streamed} groups stream weights that Optimus would keep resident",
+            ),
+            (self.cut, f"{self.cut} groups were split because they do not fit"),
         )
         return tuple(sentence for number, sentence in said if number)
 

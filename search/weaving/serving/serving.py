@@ -88,7 +88,7 @@ def served(
     """
     count = len(requests.arrival)
     if count == 0:
-        raise ValueError("there are no requests to serve")
+        raise ValueError("there are no requests to simulate")
     _check(tenants, requests, most or count)
     outcome = _blank(count)
     # the kernel writes arrivals of closed loops
@@ -147,5 +147,5 @@ def _check(tenants: Tenants, requests: Requests, most: int) -> None:
     if latest + most * busy > MOST_TICKS:
         raise TickError(
             f"{most} requests up to tick {latest} may take more than 2**60 ticks of one fetched "
-            "byte; serve fewer, or sooner"
+            "byte; simulate fewer or earlier requests"
         )

@@ -68,9 +68,7 @@ class Tenants:
     def __post_init__(self) -> None:
         count, names = len(self.chains), [chain.name for chain in self.chains]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(
-                f"{twice[0]} is named twice; networks of one name cannot be told apart"
-            )
+            raise ValueError(f"{twice[0]} occurs twice; give each network its own name")
         if len(self.deadlines) != count:
             raise ValueError(f"{len(self.deadlines)} deadlines for {count} networks")
         if self.shares is None:

@@ -83,11 +83,12 @@ def _faults(wishes: Wishes) -> Iterator[str]:
             yield f"{option} {name!r} is not known; {hint}{valid}"
     entry = DATASETS.get(wishes.data)
     if entry is not None and entry.needs_folder and wishes.data_dir is None:
-        yield f"--data {wishes.data} needs the directory of the data set; give it with --data-dir "
-        "DIR"
+        yield f"--data {wishes.data} needs the directory of the data set; use --data-dir DIR"
     if entry is not None and not entry.needs_folder and wishes.data_dir is not None:
-        yield f"--data {wishes.data} comes with a Python package; leave --data-dir "
-        f"{wishes.data_dir} out"
+        yield (
+            f"--data {wishes.data} comes with a Python package; leave --data-dir {wishes.data_dir} "
+            "out"
+        )
     if wishes.width is not None and not 0.0 < wishes.width <= 4.0:
         yield f"--width must be above 0 and up to 4, got {wishes.width:g}"
     if not (isfinite(wishes.tolerance) and 0.0 <= wishes.tolerance <= 100.0):

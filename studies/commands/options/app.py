@@ -36,11 +36,11 @@ def _write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
 class _Command(click.Command):
     def __init__(self, name: str, examples: Examples, **settings: Any) -> None:
         super().__init__(name, **settings)
-        self._examples = examples
+        self.examples = examples
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the examples."""
-        _write_examples(self._examples, formatter)
+        _write_examples(self.examples, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the arguments are, then the options."""

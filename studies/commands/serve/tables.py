@@ -171,7 +171,7 @@ def _remarks(record: "Details") -> Iterator[str]:
         "isolated: time between queries when the network runs alone; shed: rejected; missed: shed, "
         "or finished after the deadline; STP: system throughput in units of isolated throughput"
     )
-    shed = f", of which {record['shed_share']:.1%} were shed" if record["shed_share"] else ""
+    shed = f" ({record['shed_share']:.1%} shed)" if record["shed_share"] else ""
     yield f"Missed deadlines: {record['missed_share']:.1%} of all requests{shed}"
     yield (
         f"Goodput: {record['goodput_qps']:,.0f} of {record['offered_qps']:,.0f} offered requests "

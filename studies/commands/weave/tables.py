@@ -106,7 +106,7 @@ def _figures(record: Details) -> "Table":
 
 
 def _remarks(result: Result, record: Details) -> Iterator[str]:
-    yield f"Scheduler {record['scheduler']}: {record['rule']}"
+    yield f"Scheduler {record['scheduler']}, rule: {record['rule']}"
     if isinstance(result.found, Stream):
         yield from _prices(record)
     else:

@@ -162,7 +162,7 @@ def named_parts(software: Any) -> Any:
             raise ValueError(f"options of {key} must be texts, numbers, true, false or lists")
         if key == "fusion" and "population" in options:
             if "population" in found:
-                raise ValueError("population stands in fusion and beside it")
+                raise ValueError("population is given both in fusion and beside it")
             found["population"] = options.pop("population")
         found |= {key: part["name"], f"{key}_options": options}
     for key in RENAMED:

@@ -50,7 +50,7 @@ _LONGEST_S: Final = 1e8
 #: what a cluster may want that refuses
 _TOKEN: Final = (
     f"if it was started with token authentication, which is Ray's default, copy {_TOKEN_FILE} from "
-    "its head to this machine, or say RAY_AUTH_TOKEN_PATH"
+    "its head to this machine, or set RAY_AUTH_TOKEN_PATH"
 )
 
 
@@ -139,9 +139,9 @@ def late(address: str | None, start_s: float) -> str:
     else:
         what = (
             f"the cluster at {address} accepts connections, but did not let this machine join "
-            f"within {start_s:g} s; see whether its head works ('ray status' there)"
+            f"within {start_s:g} s; check its head node ('ray status' there)"
         )
-    return f"{what}; where that takes longer, say executor.start_s in the study file"
+    return f"{what}; if it needs longer, raise executor.start_s in the study file"
 
 
 def end_late_start() -> None:
@@ -213,7 +213,7 @@ def check_reachable(address: str) -> None:
         socket.create_connection((parts.hostname, parts.port or 0), timeout=10).close()
     except (OSError, ValueError) as error:
         raise TroubleError(
-            f"no Ray cluster answers at {address!r} ({error}); give host:port of one that runs "
-            "(--address, or executor.address in the study file), say --executor inline, "
+            f"no Ray cluster answers at {address!r} ({error}); give host:port of a running cluster "
+            "(--address, or executor.address in the study file), use --executor inline, "
             "or --address local to start Ray here"
         ) from None

@@ -159,10 +159,10 @@ class Crew:
         if doing := self.nodes.stage:
             return doing
         if not self._selector:
-            return "the cluster has no node for workers now"
+            return "the cluster currently has no node for workers"
         if seconds < _STARTING_S:
             return f"starting {workers} on the cluster"
-        return f"the cluster has no room yet: 0 of {workers}"
+        return f"waiting for free resources in the cluster: 0 of {workers}"
 
     def _hire(self) -> None:
         """Make workers that are missing; those without a place get another choice of nodes."""
@@ -238,7 +238,7 @@ class Crew:
         return gone or isinstance(error, away)
 
     def dismiss(self, number: int, why: str) -> None:
-        """Let go of a worker; another one takes its place, if there is room.
+        """Let go of a worker; it is replaced, if there is room.
 
         Args:
             number: of the worker.
@@ -248,6 +248,6 @@ class Crew:
 
         member = self._members.pop(number)
         ray.kill(member.handle)
-        message = f"worker {member.name} on {member.node} {why}; another one takes its place"
+        message = f"worker {member.name} on {member.node} {why}; it is replaced"
         fields = {"worker": member.name, "node": member.node, "why": why, "message": message}
         tell("worker_died", logging.WARNING, **fields)

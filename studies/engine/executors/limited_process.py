@@ -76,7 +76,7 @@ def over_cpu_limit(limit_s: float, seconds: float, cpu_seconds: float) -> Ended:
     """Return what is said of a process that took more CPU-seconds than it may."""
     # rounded as it is kept, so that the sentence says the same number
     spent = round(cpu_seconds, 3)
-    how = f"needed more than {limit_s:g} CPU-s; it had {spent:.2f}"
+    how = f"needed more than {limit_s:g} s of CPU time; it used {spent:.2f}"
     return Ended("cpu_s", limit_s, spent, seconds, cpu_seconds, how)
 
 
@@ -207,12 +207,12 @@ class LimitedProcess:
         stall_s = self._limits.stall_s
         if peak > self._most_bytes:
             most, had = self._most_bytes / MB, peak / MB
-            how = f"needed more than {most:.0f} MB of memory; it had {had:.0f} MB"
+            how = f"needed more than {most:.0f} MB of memory; it used {had:.0f} MB"
             return Ended("memory_mb", most, had, seconds, cpu, how)
         if cpu > cpu_s:
             return over_cpu_limit(cpu_s, seconds, cpu)
         if still_s > stall_s:
-            how = f"stood still for {still_s:.0f} s, after {cpu:.2f} CPU-s"
+            how = f"made no progress for {still_s:.0f} s, after {cpu:.2f} s of CPU time"
             return Ended("stalled", stall_s, still_s, seconds, cpu, how)
         return None
 

@@ -151,7 +151,7 @@ class Nodes:
 
     def _refuse(self, node: Node, why: str) -> None:
         node.step, node.why = "refused", why
-        message = f"node {node.name} is not used: {why}"
+        message = f"node {node.name} is rejected: {why}"
         tell("node_refused", logging.WARNING, node=node.name, why=why, message=message)
 
     def _of(self, step: str) -> list[Node]:

@@ -233,7 +233,9 @@ class RayExecutor(Executor):
                 self._replace(crew, worker, result.message)
             elif isinstance(result, Lost):
                 # its machine has no room: what it remembers takes some
-                self._replace(crew, worker, f"had no room ({result.error}: {result.message})")
+                self._replace(
+                    crew, worker, f"could not be placed ({result.error}: {result.message})"
+                )
             yield key, result, departed
         yield from self._silent(crew)
 

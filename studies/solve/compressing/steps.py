@@ -112,7 +112,7 @@ class Steps:
         try:
             weakest = weakest_channels(model, coupling, count)
         except ValueError as error:
-            raise UserError(f"--levels channels={level:g}: {error}; say lower levels") from None
+            raise UserError(f"--levels channels={level:g}: {error}; use lower levels") from None
         return without_channels(model, coupling, weakest)
 
     def _tuned(
@@ -154,7 +154,7 @@ class Steps:
         self._check()
         if (done := self._kept.figures(name)) is not None:
             return done
-        self._view.begin(f"rounding seed {self._seed} to {name.replace('_', ', ')}")
+        self._view.begin(f"quantising seed {self._seed} to {name.replace('_', ', ')}")
         dense = self._first()
         dense.load_state_dict(self._kept.weights("dense"))
         if name == "float16":

@@ -104,8 +104,8 @@ def _measured(
     levels = [_levels(reference, name) for name in groups]
     if (count := prod(map(len, levels))) > _MOST_FORMS:
         raise UserError(
-            f"workloads[{position}]: {count} forms are more than {_MOST_FORMS}, and each is "
-            "trained; say fewer groups or levels"
+            f"workloads[{position}]: {count} forms are more than {_MOST_FORMS}, and each has to be "
+            "trained; use fewer groups or levels"
         )
     measurer = FormMeasurer(kept, groups, reference["fine_tune"], seed, check)
     with deterministic():

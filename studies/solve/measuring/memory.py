@@ -42,7 +42,7 @@ class Memory:
         except TroubleError:
             raise
         except UserError:
-            raise UserError(f"{folder}: another process measures there; wait for it") from None
+            raise UserError(f"{folder}: another process is measuring there; wait for it") from None
         begin = {"kind": "begin", "wanted": wanted, "machine": machine}
         try:
             self._journal = Journal(folder / JOURNAL, lambda found: _check(found, begin, folder))

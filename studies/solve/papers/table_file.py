@@ -31,17 +31,17 @@ from ...errors import UserError
 
 #: figures of a row, with their headings
 METRICS: Final = {
-    "bound_gain_percent": "STP*, gain %",
-    "stp_gain_percent": "STP, gain %",
-    "most_gain_percent": "most %",
-    "share_percent": "of STP* %",
-    "least_share_percent": "least %",
+    "bound_gain_percent": "bound (STP*): gain %",
+    "stp_gain_percent": "STP: mean gain %",
+    "most_gain_percent": "largest gain %",
+    "share_percent": "STP / STP* %",
+    "least_share_percent": "smallest STP / STP* %",
     "antt": "ANTT",
     "worst_slowdown": "worst slowdown",
-    "array_active_percent": "array %",
-    "dram_active_percent": "DRAM %",
-    "over_ai_mt_percent": "over AI-MT %",
-    "map_peak_mib": "maps, MiB",
+    "array_active_percent": "array utilisation %",
+    "dram_active_percent": "DRAM utilisation %",
+    "over_ai_mt_percent": "gain over AI-MT %",
+    "map_peak_mib": "peak feature maps MiB",
 }
 
 #: how feature maps are taken to lie
@@ -193,13 +193,13 @@ def _contradictions(table: StreamTable) -> Iterator[str]:
     if any(len(set(chosen)) < len(chosen) for chosen in table.sets):
         yield "networks: a set would have one network twice; name each once"
     if table.sets and len(table.sets[0]) < 2:
-        yield "networks: a set has one network; it needs two, to be woven with each other"
+        yield "networks: a set has one network; it needs at least two"
     for key in ("chips", "schedulers", "sequence_lengths", "weight_buffers_mib"):
         entries = getattr(table, key)
         if len(set(entries)) < len(entries):
-            yield f"{key}: has an entry twice"
+            yield f"{key}: has an entry that occurs twice"
         if not entries:
-            yield f"{key}: needs one at least"
+            yield f"{key}: needs at least one entry"
     for i, theirs in enumerate(table.published):
         if not any((c.npu, c.batch) == (theirs.npu, theirs.batch) for c in table.chips):
             yield f"published[{i}]: no chip is {theirs.npu} with batch {theirs.batch}"

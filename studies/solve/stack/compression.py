@@ -66,7 +66,7 @@ def _read(entries: Any, _: Reading) -> tuple[Compression, ...]:
         with collecting(faults, at):
             for one in _compressions(entry):
                 if one in found:
-                    raise ValueError(f"{one.label} stands there twice")
+                    raise ValueError(f"{one.label} occurs twice")
                 found[one] = None
     if faults:
         raise EntryError(faults)
@@ -79,13 +79,13 @@ def _compressions(entry: Any) -> list[Compression]:
     if isinstance(entry, str) and entry in WORDS:
         return [Compression(*WORDS[entry])]
     if isinstance(entry, str) and entry in PRUNING:
-        raise ValueError(f"{entry!r} needs a share, as {{{entry}: 0.5}}")
+        raise ValueError(f"{entry!r} needs a fraction, as {{{entry}: 0.5}}")
     if isinstance(entry, dict) and len(entry) == 1:
         ((method, levels),) = entry.items()
         if method in PRUNING:
             return [_pruned(method, each) for each in _listed(levels)]
         if method in WORDS:
-            raise ValueError(f"{method!r} has no share; write {method}")
+            raise ValueError(f"{method!r} takes no fraction; write {method}")
         raise ValueError(f"{method!r} is unknown; {did_you_mean(str(method), PRUNING)}")
     known = (*WORDS, *PRUNING)
     raise ValueError(f"{entry!r} is unknown; {did_you_mean(str(entry), known)}")
@@ -99,7 +99,7 @@ def _pruned(method: str, level: Any) -> Compression:
     if type(level) not in (int, float):
         raise ValueError(f"{method}: {level!r} must be a valid number")
     if not 0.0 < level < 1.0:
-        raise ValueError(f"{method}: {level!r} must be a share above 0 and below 1")
+        raise ValueError(f"{method}: {level!r} must be a fraction above 0 and below 1")
     return Compression(method, "float32", float(level))
 
 

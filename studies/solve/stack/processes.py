@@ -125,7 +125,7 @@ class _Crew:
         process.join()
         return TroubleError(
             f"the process that trained {job.model}, seed {job.seed}, ended with exit code "
-            f"{process.exitcode}; the same command goes on where it was"
+            f"{process.exitcode}; the same command resumes"
         )
 
 

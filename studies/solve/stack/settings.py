@@ -313,11 +313,11 @@ def _misfits(config: StackConfig) -> Iterator[tuple[str, str]]:
     """Yield what does not go together, each with the key that it is about."""
     entry = DATASETS[config.data]
     if entry.needs_folder and config.data_dir is None:
-        yield "data", f"{config.data!r} is read from a directory of yours; say it as data_dir"
+        yield "data", f"{config.data!r} needs the directory of the data set; give it as data_dir"
     if not entry.needs_folder and config.data_dir is not None:
-        yield "data_dir", f"{config.data} comes with a package; leave data_dir out"
+        yield "data_dir", f"{config.data} comes with a Python package; leave data_dir out"
     if config.threads > (cores := len(usable_cores())):
-        yield "threads", f"{config.threads} must be at most {cores}, the cores that there are"
+        yield "threads", f"{config.threads} must be at most {cores}, the number of cores"
     pruned = any(c.method in PRUNING for c in config.compression)
     if config.fine_tune is not None and not pruned:
-        yield "fine_tune", "follows weights and channels, which compression does not name"
+        yield "fine_tune", "applies to weights and channels, which compression does not contain"

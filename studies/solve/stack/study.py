@@ -48,14 +48,16 @@ def claim(config: StackConfig, folder: Path) -> None:
         if odd := [k for k, v in wanted.items() if json.loads(json.dumps(held)).get(k) != v]:
             listed = "; ".join(f"{k}: {held.get(k)} there, {wanted[k]} here" for k in odd)
             raise UserError(
-                f"{folder} holds a study of other settings: {listed}; say --out DIR for another "
-                "directory, or the settings of before"
+                f"{folder} holds a study with other settings: {listed}; choose another "
+                "directory, or use the earlier settings"
             )
         return
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file; say --out DIR for another directory")
+        raise UserError(f"{folder} is a file; choose another directory with --out")
     if folder.is_dir() and any(p.name != ".lock" for p in folder.iterdir()):
-        raise UserError(f"{folder} is not empty and no study; say --out DIR for another directory")
+        raise UserError(
+            f"{folder} is not empty and holds no study; choose another directory with --out"
+        )
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True)
         about = {"format": _FORMAT, "kind": "stack", "config": config.to_dict()}

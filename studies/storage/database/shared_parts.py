@@ -77,7 +77,7 @@ class SharedParts:
         if gap or len(events) != len(lines):
             raise UserError(
                 f"{name}: line {gap or len(events) + 1} is missing or damaged; restore the "
-                "database from a copy, or begin another study"
+                "database from a copy, or start another study"
             )
         check(events)
         self._events = len(events)

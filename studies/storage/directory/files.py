@@ -78,9 +78,8 @@ class Files:
             size = os.fstat(self._trials).st_size - self._published
             if size > MOST_BYTES:
                 raise UserError(
-                    f"{self._folder / TRIALS} has {size} bytes that the journal knows nothing of, "
-                    "which is more than archloom writes; delete it: all that the journal knows is "
-                    "written anew"
+                    f"{self._folder / TRIALS} has {size} bytes that are not in the journal, which "
+                    "is more than archloom writes; delete it; it is written again from the journal"
                 )
             beyond = os.pread(self._trials, size, self._published)
             if not beyond:
@@ -162,8 +161,8 @@ def fill_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
         except OSError as error:
             if folder.exists():
                 raise UserError(
-                    f"{folder} is there already ({error.strerror}); nothing was changed; "
-                    "say another"
+                    f"{folder} is there already ({error.strerror}); nothing was changed; choose "
+                    "another directory"
                 ) from None
             raise
         finally:
@@ -204,7 +203,7 @@ def refuse_place(folder: Path) -> None:
     """
     with choosing(folder):
         if folder.exists() and not folder.is_dir():
-            raise UserError(f"{folder} is a file; say --out DIR for another directory")
+            raise UserError(f"{folder} is a file; choose another directory with --out")
     _check_vacant(folder)
     refuse_links(folder)
     check_folder(folder)
@@ -218,5 +217,5 @@ def _check_vacant(folder: Path) -> None:
     if foreign:
         raise UserError(
             f"{folder} is not empty ({', '.join(foreign[:3])}) and no study; nothing was changed; "
-            "say --out DIR for another directory"
+            "choose another directory with --out"
         )

@@ -93,7 +93,7 @@ class LockFile:
         if not self._number:
             return UserError(_refusal(self._folder, number))
         return TroubleError(
-            f"{self._folder}: this process stood still for more than {SILENT_S:.0f} s, and "
+            f"{self._folder}: this process made no progress for more than {SILENT_S:.0f} s, and "
             f"{_holder(self._folder, number) or 'another one'} has taken the study over"
         )
 

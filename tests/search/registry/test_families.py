@@ -197,7 +197,9 @@ def test_a_planner_says_what_it_is_able_to_do() -> None:
         Abilities(first_budget=0)
     assert nothing_fused("joint", preset("tpu_v3")) is None
     assert nothing_fused("none", preset("tpu_v3")) is None
-    assert "optimus fuses nothing on tpu_v3" in (nothing_fused("dynamic", preset("tpu_v3")) or "")
+    assert "optimus does not fuse layers on tpu_v3" in (
+        nothing_fused("dynamic", preset("tpu_v3")) or ""
+    )
     assert "only casco and joint" in (nothing_fused("fast", preset("tpu_v3")) or "")
 
 

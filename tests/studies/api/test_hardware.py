@@ -72,7 +72,7 @@ def test_hardware_is_taken_as_it_is(tmp_path: Path) -> None:
         ("fast_small", {"word_bits": 64}, "words of 64 bits are outside the table"),
         ("casco_edge", CASCO | {"pe_x": 3}, "casco_edge: pe_x: "),
         ("casco_edge", CASCO | {"pe_z": 3}, "casco_edge: pe_z=3: 'pe_z' is no parameter"),
-        ("casco_edge", {}, "casco_edge: pe_x=... is missing; its values: "),
+        ("casco_edge", {}, "casco_edge: pe_x=... is missing; allowed values: "),
     ],
 )
 def test_mistakes_name_the_argument(source: str, options: dict[str, Any], message: str) -> None:

@@ -100,7 +100,7 @@ def test_a_proof_is_said() -> None:
     assert found.proven == (found.gap_percent == 0 or found.planner_gap_percent == 0)
     sure = replace(found, planner_gap_percent=0.0)
     assert sure.proven
-    assert "proven the least of joint's space" in repr(sure)
+    assert "proven optimal in the search space of joint" in repr(sure)
     unsure = replace(found, gap_percent=3.0, planner_gap_percent=None)
     assert not unsure.proven
     assert "EDP at most 3 % above its lower bound" in repr(unsure)

@@ -121,9 +121,9 @@ def test_a_study_without_a_front_has_no_picture(tmp_path: Path) -> None:
     study = al.run_study(impossible, tmp_path / "none", workers=1)
     assert len(study.front()) == 0
     assert study.front().picked is None
-    assert "no design keeps the limits" in study.front()._repr_html_()
+    assert "no design satisfies all limits" in study.front()._repr_html_()
     for plot in (study.plot_front, study.plot_hypervolume, study.plot_parallel):
-        with pytest.raises(al.ArchloomError, match="no design keeps the limits"):
+        with pytest.raises(al.ArchloomError, match="no design satisfies all limits"):
             plot()
     assert len(study.front().to_pandas()) == 0
 

@@ -202,7 +202,7 @@ def test_all_mistakes_are_said_at_once() -> None:
         "--method 'wieghts' is not known; did you mean weights",
         "--levels 0.8,0.5: levels must ascend",
         "--levels int8=0.5: 'int8' has no levels",
-        "--levels weights=2: 2 must be a share above 0 and below 1",
+        "--levels weights=2: 2 must be a fraction above 0 and below 1",
         "--width must be above 0 and up to 4, got 9",
         "--tolerance must be from 0 to 100 percentage points, got -1",
         "--weights none.pt: there is no such file",
@@ -262,4 +262,4 @@ def test_too_few_channels_are_a_mistake(tmp_path: Path) -> None:
     wanted: tuple[Any, ...] = (*TINY[:-1], "channels=0.99", "--method", "channels")
     text = said(*wanted, "--epochs", "1", "--out", tmp_path / "out")
     assert "--levels channels=0.99" in text
-    assert "say lower levels" in text
+    assert "use lower levels" in text

@@ -275,7 +275,7 @@ def test_a_technology_without_a_price_says_what_to_give(here):
     here.write(TILED)
     message = here.refused("--technology", "eyeriss_65nm", ert=False)
     assert message.startswith("error: arch.yaml: ")
-    assert "in the architecture's file that is shared_bandwidth" in message
+    assert "in the architecture file this is shared_bandwidth" in message
 
 
 def test_help_has_an_example(here):

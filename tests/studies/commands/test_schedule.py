@@ -260,7 +260,7 @@ def test_cores_with_a_buffer_each_run_tiles_side_by_side(planner: str, fused: bo
     assert any(group.get("cores", 1) > 1 for group in found["groups"]) == fused
     assert (found["edp_js"] < found["baseline"]["edp_js"]) == fused
     assert found["lower_bound"]["edp_js"] <= found["edp_js"]
-    why = "deepfrack fuses nothing on edgetpu: pe_memory has 16 instances"
+    why = "deepfrack does not fuse layers on edgetpu: pe_memory has 16 instances"
     assert any(note.startswith(why) for note in found["notes"]) != fused
     text = shown(*arguments)
     assert "16 buffers of 384.0 KiB" in text
@@ -348,7 +348,7 @@ def test_a_plan_that_does_not_fit_says_which_tensors_take_what(
     said_ = " ".join(capsys.readouterr().err.split())
     assert ended.value.code == 1
     assert "resnet18 on eyeriss: glb_overflow at glb, group conv1..stage1.0.conv1" in said_
-    assert "more than there are, for conv1 1,605,632, maxpool 401,408" in said_
+    assert "over capacity, for conv1 1,605,632, maxpool 401,408" in said_
 
 
 @pytest.mark.parametrize(
@@ -385,5 +385,5 @@ def test_pinned_maps_are_in_tables_and_pictures(tmp_path: Path) -> None:
     assert "conv1 until block.add" in text
     # 2,048 words of 2 bytes
     assert "4.0 + mapping" in text
-    assert "stays in the buffer between groups" in (tmp_path / "p.svg").read_text()
-    assert "hatched: kept for several groups" in (tmp_path / "m.svg").read_text()
+    assert "pinned in the buffer between groups" in (tmp_path / "p.svg").read_text()
+    assert "pinned for several groups (hatched)" in (tmp_path / "m.svg").read_text()

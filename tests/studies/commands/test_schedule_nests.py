@@ -163,7 +163,7 @@ def test_what_cores_cannot_share_out_is_refused_by_name(source: str, tmp_path: P
     whole = plan_of(tmp_path, [QUERIES, HEADS], STAYS)
     done = CliRunner().invoke(app, ["schedule", source, "--plan", whole, *ON_TWO_CORES])
     assert done.exit_code == 1
-    assert "vmem has 2 instances: let cores share out its outermost loop" in " ".join(
+    assert "vmem has 2 instances: distribute its outermost loop over the cores (dealt)" in " ".join(
         done.output.split()
     )
     stays = {**STAYS, "block.project": "group", "block.key": "heads", "block.value": "heads"}
@@ -171,7 +171,7 @@ def test_what_cores_cannot_share_out_is_refused_by_name(source: str, tmp_path: P
         tmp_path, [HEADS, QUERIES], {**stays, "weights of block.project": "heads"}, dealt=True
     )
     text = said(source, "--plan", heads, effort=ON_TWO_CORES)
-    assert "block.project adds up all 4 of what cores share out" in text
+    assert "block.project sums over the rank of size 4 that is distributed over cores" in text
 
 
 @pytest.mark.parametrize(

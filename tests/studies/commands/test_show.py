@@ -183,7 +183,7 @@ def test_a_damaged_record_is_named_with_what_mends_it(finished_study: Path, tmp_
 def test_a_trial_that_is_not_there_is_named(finished_study: Path) -> None:
     with pytest.raises(UserError, match="no finished trial 6; finished trials: 0 to 5"):
         trial_details(finished_study, 6)
-    with pytest.raises(UserError, match="'x' must be a number from 0 on, or 'baseline'"):
+    with pytest.raises(UserError, match="'x' must be a number from 0, or 'baseline'"):
         trial_number("x")
     assert trial_number("12") == 12
     assert trial_number("baseline") is None

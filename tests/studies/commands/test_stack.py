@@ -167,7 +167,7 @@ def test_status_and_show(finished: Path, tmp_path: Path) -> None:
     assert json.loads(run("status", finished, "--json").stdout)["ended"] is True
     table = run("show", finished).stdout
     assert "2 of 4 points refused: no_host_kernel" in table
-    assert "Front (<)" in table
+    assert "< marks points of the Pareto front" in table
     told = json.loads(run("show", finished, "--json").stdout)
     assert len(told.pop("verdicts")) == 13
     assert told == results(finished)

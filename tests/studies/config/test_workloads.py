@@ -92,7 +92,11 @@ ERRORS: list[tuple[str, str, str]] = [
     ("[chain]", "", "['chain'] must be a name, or a mapping with network, file or compressed"),
     ("{}", "", "must have a key network, file or compressed, has no key"),
     ("{net: chain}", "", "must have a key network, file or compressed, has net"),
-    ("{network: chain, file: mine.json}", "", "has both network and file, must have one of them"),
+    (
+        "{network: chain, file: mine.json}",
+        "",
+        "has both network and file, must have exactly one of them",
+    ),
     ("{network: 3}", ".network", "3 must be the name of a network"),
     ("{network: chian}", ".network", "network 'chian' is not known; did you mean chain?"),
     ("{network: chain, widht: 3}", ".widht", "is no option of chain; did you mean width?"),

@@ -74,7 +74,7 @@ def test_a_study_runs_on_a_cluster_and_goes_on_here(
     process.send_signal(signal.SIGTSTP)  # it keeps the only core
     options = ("--out", "second", "--address", cluster, "--workers", "8")
     second = begin("run", study, *options, cwd=tmp_path)
-    waits = "the cluster has no room yet: 0 of 8 workers"
+    waits = "waiting for free resources in the cluster: 0 of 8 workers"
     until(lambda: waits in said(tmp_path / "second") or second.poll() is not None, waits)
     # a log has a line every ten seconds: the core is kept until one says it too
     log = [""]

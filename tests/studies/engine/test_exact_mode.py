@@ -160,7 +160,7 @@ def test_a_study_that_runs_out_of_designs_says_which_still_may_add(tmp_path: Pat
 
 
 def test_what_cannot_be_proven_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"mode exact evaluates every trial .* but msh stops"):
+    with pytest.raises(ConfigError, match="mode exact evaluates every trial"):
         tiny_config(folder, EXACT + "halving: {name: msh}\n")
     clocks = ", ".join(str(10 + i / 1000) for i in range(4_100))
     text = SMALL_TEMPLATE.replace("frequency_mhz: 200", 'frequency_mhz: "= clock_mhz"')

@@ -110,11 +110,11 @@ def test_what_breaks_a_limit_is_ended_alone_and_told_with_numbers(marks: Path) -
     assert isinstance(burnt, OverLimit)
     assert (burnt.resource, burnt.limit, burnt.reproducible) == ("cpu_s", 3.0, False)
     assert burnt.spent > 3.0
-    assert burnt.message == f"needed more than 3 CPU-s; it had {burnt.spent:.2f}"
+    assert burnt.message == f"needed more than 3 s of CPU time; it used {burnt.spent:.2f}"
     assert isinstance(hog, OverLimit)
     assert (hog.resource, hog.limit) == ("memory_mb", 600.0)
     assert hog.spent > 600.0
-    assert hog.message == f"needed more than 600 MB of memory; it had {hog.spent:.0f} MB"
+    assert hog.message == f"needed more than 600 MB of memory; it used {hog.spent:.0f} MB"
     # a process that remembers other trials is no proof: the heir had one of its own, too
     begun = {name: processes(marks, name) for name in names}
     assert {name: len({process for process, _ in found}) for name, found in begun.items()} == {
@@ -152,7 +152,7 @@ def test_workers_that_stand_still_are_replaced_and_their_tasks_done_again(marks:
     assert [len(found) for found in begun.values()] == [2, 2, 1]
     silent, still = sorted(handler.died)
     assert silent == "did not answer for 4 s"
-    assert still.startswith("stood still for 4 s, after ")
+    assert still.startswith("made no progress for 4 s, after ")
 
 
 def test_a_machine_that_slept_makes_nobody_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,9 @@ def test_a_study_says_what_broke_its_limits_keeps_it_and_does_it_again(tmp_path:
     assert (tmp_path / "run" / TRIALS).read_bytes() == before
     status = archloom("status", "run", cwd=tmp_path).stdout
     assert "(10 over_limit)" in status
-    assert "over limit: trial 0, round 1: OverLimit: needed more than 0.0001 CPU-s" in status
+    assert (
+        "over limit: trial 0, round 1: OverLimit: needed more than 0.0001 s of CPU time" in status
+    )
     retry = ("resume", "run", "--executor", "inline", "--retry-failed")
     refused = archloom(*retry, "--cpu-s", "0", "--memory-mb", "-1", cwd=tmp_path)
     assert refused.returncode == 2

@@ -100,7 +100,7 @@ def test_commands_read_both_alike(tmp_path: Path, undisturbed: Path, url: str) -
     said("report", there, "--out", tmp_path / "pages" / "report")
     assert (tmp_path / "pages" / "report" / "report.html").stat().st_size > 1000
     found = said("compare", there, undisturbed, code=1)
-    assert "a study with the same settings and seed is given too" in found
+    assert "another study with the same settings and seed is given as well" in found
     assert "is there already" in said("copy", undisturbed, there, code=1)
     assert "no such study, 'archloom run' begins one; did you mean run" in said(
         "status", url.replace("#tiny", "#rum"), code=1

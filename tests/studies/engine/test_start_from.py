@@ -117,7 +117,7 @@ def test_designs_that_break_a_limit_are_left_out_by_name(folder: Path) -> None:
     text = TINY + "constraints: {tdp_w: 0.2}\nstart_from: [{preset: tpu_v3}, {csv: front.csv}]\n"
     found = begun(folder, text)
     assert len(found.first) < 3
-    assert any("is left out: tdp_cap" in note for note in found.notes)
+    assert any("was left out: tdp_cap" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

@@ -86,5 +86,7 @@ def test_designs_that_the_space_does_not_have_are_refused(
 ) -> None:
     with Store.create(tmp_path / "run", header) as store:
         store.append({"event": "asked", "batch": 0, "points": [point], "seconds": 0.0})
-    with pytest.raises(UserError, match="the journal has a design that the space does not have"):
+    with pytest.raises(
+        UserError, match="the journal contains a design that is not in the hardware space"
+    ):
         run_here(tiny_config(tmp_path), tmp_path / "run")

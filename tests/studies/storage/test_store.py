@@ -133,6 +133,6 @@ def test_a_damaged_certificate_says_what_writes_it_anew(folder: Path, text: str)
 
 def test_a_folder_that_cannot_be_written_is_one_message(header: Header, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="file is a file; choose another folder") as caught:
+    with pytest.raises(UserError, match="file is a file; choose another directory") as caught:
         Store.create(tmp_path / "file" / "run", header)
     assert caught.value.exit_code == 2

@@ -24,7 +24,7 @@ FOLDERS = {
     "proc": ("/proc/x", "/proc/x: cannot be written: No such file"),
     "proc_deep": ("/proc/1/x/y", "cannot be written: No such file"),
     "null": ("/dev/null/x", "cannot be written: /dev/null is a file"),
-    "under_a_file": ("run/study.yaml/x", "study.yaml is a file; choose another folder"),
+    "under_a_file": ("run/study.yaml/x", "study.yaml is a file; choose another directory"),
     "long": (LONG, "File name too long; choose a shorter name"),
     "deep": ("y/" * 3000, "File name too long; choose a shorter name"),
     "loop": ("loop/x", "Too many levels of symbolic links"),

@@ -230,7 +230,7 @@ def test_what_cannot_run_on_cores_is_refused_by_name() -> None:
     dealt = replace(nest, dealt=True)
     why = refusal(network, FusionGroup((0, 1), nest=nest))
     assert (why.reason, why.needed, why.available) == ("nest_needs_one_buffer", 1, 4)
-    assert "glb has 4 instances: let cores share out its outermost loop" in str(why)
+    assert "glb has 4 instances: distribute its outermost loop over the cores (dealt)" in str(why)
     steady = FusionGroup((0, 1), nest=dealt, steady=(1,))
     for why in (
         refusal(network, steady),
@@ -243,10 +243,12 @@ def test_what_cannot_run_on_cores_is_refused_by_name() -> None:
     assert hidden.nest is not None
     why = refusal(network, FusionGroup((0, 1), nest=replace(hidden.nest, dealt=True)))
     assert why.reason == "bad_nest"
-    assert "down adds up all 10 of what cores share out" in str(why)
+    assert "down sums over the rank of size 10 that is distributed over cores" in str(why)
     # features of the result: every core makes all hidden ones, which here leave as well
     leaving = replace(network, outputs=("up",))
     features = nested(leaving, [NestLoop(ranks.dims[1][2][0], 3)])
     assert features.nest is not None
     why = refusal(leaving, FusionGroup((0, 1), nest=replace(features.nest, dealt=True)))
-    assert "up leaves the group, and every core would make and store all of it" in str(why)
+    assert "up is an output of the group that every core would compute and store as a whole" in str(
+        why
+    )

@@ -83,10 +83,10 @@ KEYS, QUERIES, FEATURES = (SCORES, K, 2), (SCORES, P, 2), (CONTEXT, K, 1)
 def test_keys_come_piece_by_piece_if_sums_stay() -> None:
     assert faults([KEYS], context=0) == []
     assert faults([QUERIES, KEYS], context=1) == []
-    assert "a.context rescales what it has added up: that must stay in the buffer" in faults(
+    assert "a.context rescales its partial sums, which must stay in the buffer" in faults(
         [KEYS, QUERIES], context=2
     )
-    assert "a.context rescales what it has added up: that must stay in the buffer" in faults(
+    assert "a.context rescales its partial sums, which must stay in the buffer" in faults(
         [KEYS], context=STREAMED
     )
 
@@ -110,7 +110,7 @@ def test_a_depth_that_holds_the_same_or_moves_the_same_is_refused() -> None:
         "what scores makes: its stay cannot end with loop 2, which is not along it"
     ]
     assert faults([QUERIES, FEATURES], context=1) == [
-        "what a.context makes must not outlast loop 2: it would come as often"
+        "what a.context makes must not stay beyond loop 2, because it would be loaded as often"
     ]
 
 

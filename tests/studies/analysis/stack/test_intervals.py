@@ -93,7 +93,7 @@ def test_refused_rows_leave_ends_open() -> None:
     assert quotient(Time(21.0, 0.1), open_time).below(5) is None
     inverse = Quotient(1, 1, 1).over(quotient(open_time, time))
     assert (inverse.value, inverse.high, inverse.closed) == (2.0, inf, False)
-    assert str(inverse) == "2.00 (1.67 to any)"
+    assert str(inverse) == "2.00 (1.67 to unbounded)"
 
 
 def test_means_of_ratios_are_geometric() -> None:

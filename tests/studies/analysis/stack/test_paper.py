@@ -38,7 +38,7 @@ def theirs(number: str) -> str:
 
 def test_counts_are_those_of_the_tables() -> None:
     two = (of(TUNED["CIFAR-10"], 2, "WP"), of(TUNED["ImageNet"], 2, "WP"))
-    assert f"{two[0]} on CIFAR-10 (Table 3), for {two[1]} on ImageNet" in theirs("II")
+    assert f"{two[0]} cases on CIFAR-10 (Table 3) and in {two[1]} on ImageNet" in theirs("II")
     seven = (of(TUNED["CIFAR-10"], 0, "Spatial"), of(TUNED["ImageNet"], 0, "Spatial"))
     assert theirs("VII") == f"{seven[0]} on CIFAR-10 (Table 3), {seven[1]} on ImageNet (Table 6)"
     assert theirs("VIII") == f"{of(GPUS, 0, 'Direct')} on CIFAR-10 (Table 4)"

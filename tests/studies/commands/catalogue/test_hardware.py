@@ -143,8 +143,13 @@ def test_switches_of_levels_are_shown() -> None:
         chip.levels[1], read_bandwidth_words=8, multiple_buffering=2, multicast=("inputs",)
     )
     text = text_of(replace(chip, levels=(spad, glb, chip.levels[2])))
-    assert "spad: 4 instances accessed together; words of weights 16, inputs 16, outputs 32" in text
-    assert "glb: reads at most 8 words a cycle; 2 copies of each tile; no multicast of outp" in text
+    assert (
+        "spad: 4 instances share an access; word width in bits: weights 16, inputs 16, outputs 32"
+        in text
+    )
+    assert (
+        "glb: read bandwidth 8 words/cycle; multiple buffering: 2 copies of each tile; no" in text
+    )
 
 
 def test_the_fit_error_is_shown_where_sram_is_interpolated() -> None:
@@ -153,11 +158,11 @@ def test_the_fit_error_is_shown_where_sram_is_interpolated() -> None:
     assert fit["size"].keys() == {"read_pj", "write_pj", "leakage_mw", "area_mm2"}
     worst = technology("cacti_65nm").sram.fit_errors("width")["area_mm2"].worst
     assert fit["width"]["area_mm2"]["worst"] == worst
-    assert "CACTI runs left out" in text_of(chip)
+    assert "CACTI runs that are left out" in text_of(chip)
     registers = [replace(level, storage="register") for level in chip.levels[:-1]]
     without = replace(chip, levels=(*registers, chip.levels[-1]))
     assert full_details(ChosenHardware(without, Path()))["sram_fit_error"] is None
-    assert "CACTI runs left out" not in text_of(without)
+    assert "CACTI runs that are left out" not in text_of(without)
 
 
 def test_a_template_is_shown_with_a_value_for_each_parameter() -> None:
@@ -217,7 +222,7 @@ def test_all_mistakes_in_parameters_are_told_at_once() -> None:
         assert fault in message
     with pytest.raises(UserError) as caught:
         find_hardware("casco_edge", wrong, None, None)
-    assert "--set dram_channels=... is missing; its values: 1, 2, 4" in str(caught.value)
+    assert "--set dram_channels=... is missing; allowed values: 1, 2, 4" in str(caught.value)
 
 
 def test_a_rule_that_is_broken_is_told() -> None:
@@ -305,7 +310,7 @@ def test_a_table_is_shown_with_every_source(name: str) -> None:
         assert errors == {key: error._asdict() for key, error in expected.items()}
     text = " ".join(shown("technology", name).split())
     assert f"{name}: {table.node_nm} nm" in text
-    assert "CACTI runs left out" in text
+    assert "CACTI runs that are left out" in text
     assert "LPDDR4-3200" in text
 
 

@@ -166,7 +166,7 @@ def test_a_file_is_a_network_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert json.loads(shown(str(tmp_path / "mine.json"), "--json", "--batch", "1")) == json.loads(
         shown("tiny_cnn", "--json")
     )
-    assert "tiny_cnn: batch 3, words of 16 bits" in shown("mine.json")
+    assert "tiny_cnn (batch size 3, 16-bit words)" in shown("mine.json")
     assert "did you mean mine.json" in said("main.json")
     assert "mine.json: --set: dimensions are for ONNX files and files of einsums" in said(
         "mine.json", "--set", "a=2"
@@ -183,8 +183,8 @@ def test_names_are_never_markup(tmp_path: Path) -> None:
     hostile = Network("[red]net", layers, (("input",), ("[bold]x",), ("fc2",)))
     (tmp_path / "mine.json").write_text(to_text(hostile))
     text = shown(str(tmp_path / "mine.json"))
-    assert "[red]net: batch 1" in text
-    assert text.count("[bold]x") == 3  # its row, its reader's, the peak of live maps
+    assert "[red]net (batch size 1" in text
+    assert text.count("[bold]x") == 3  # its row, its reader's, the peak of live feature maps
 
 
 def test_all_mistakes_in_settings_are_told_at_once() -> None:
@@ -213,8 +213,8 @@ MISTAKES = [
     (["bert_base", "--set", "sequence_length=0"], "bert_base: "),
     (["none/at_all.onnx"], "at_all.onnx"),
     (["tiny_cnn", "--batch", str(2**53)], "to be counted exactly"),
-    (["--set", "depth=3"], "--set depth=3: say which network"),
-    (["--out", "x.svg"], "--out x.svg: say which network"),
+    (["--set", "depth=3"], "--set depth=3: NETWORK is missing"),
+    (["--out", "x.svg"], "--out x.svg: NETWORK is missing"),
     (["resnet18", "--out", "x.gif"], "must end in .html, .png or .svg"),
 ]
 

@@ -48,7 +48,7 @@ def as_json(out: str):
 def test_cases_that_agree(run):
     code, out, err = run(*SOUND)
     assert (code, err) == (0, "")
-    assert out == ("cases.jsonl: 4 cases; counts equal in 4, energy in 4, cycles in 4\n")
+    assert out == ("cases.jsonl: 4 cases; access counts equal in 4, energy in 4, cycles in 4\n")
     code, out, _ = run(*SOUND, more=["--json"])
     assert code == 0
     assert list(as_json(out)) == KEYS
@@ -136,7 +136,10 @@ def test_truncated_counts_are_told(run):
     (record,) = copies(next(r for r in RECORDS if r["id"] == "ref-0082"))
     code, out, _ = run(record)
     assert code == 0
-    assert "recorded one word short (1,605,631 for 1,605,632), cut to an integer" in out
+    assert (
+        "recorded one word lower (1,605,631 instead of 1,605,632) because Timeloop truncated it"
+        in out
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,7 +165,7 @@ def test_what_is_wrong_with_a_record_is_said(run, change, message):
     code, out, err = run(record, SOUND[1])
     assert (code, err) == (1, "")
     assert message in " ".join(out.split())
-    assert "2 cases; counts equal in 1, energy in 1, cycles in 1" in out
+    assert "2 cases; access counts equal in 1, energy in 1, cycles in 1" in out
     (failure,) = as_json(run(record, SOUND[1], more=["--json"])[1])["failures"]
     assert failure["id"] == record["id"]
     assert message in failure["failure"]
@@ -198,7 +201,7 @@ def test_brackets_of_a_record_are_no_markup(run):
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"", "cases.jsonl: holds no cases; it needs one JSON object a line"),
+        (b"", "cases.jsonl: holds no cases; it needs one JSON object per line"),
         (b"\n  \n", "cases.jsonl: holds no cases"),
         (bytes(range(128, 256)), "cases.jsonl: is not UTF-8 text"),
     ],

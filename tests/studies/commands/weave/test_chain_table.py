@@ -80,7 +80,7 @@ def test_everything_wrong_in_a_csv_at_once_with_its_line(tmp_path):
         f"tail,{2**50 + 1},1\n"
     )
     assert refusal(written(tmp_path, text)) == [
-        "line 3: has 2 cells for 3 columns",
+        "line 3: has 2 values, but there are 3 columns",
         f"line 2: weight_bytes must be a whole number from 0 up to {2**50}, got -5",
         f"line 4: weight_bytes must be a whole number from 0 up to {2**50}, got '1e3'",
         "line 4: cycles is missing",
@@ -92,7 +92,7 @@ def test_everything_wrong_in_a_csv_at_once_with_its_line(tmp_path):
 def test_wrong_columns_get_the_nearest_name(tmp_path):
     path = written(tmp_path, "layer,weigth_bytes,cycles,cycles\na,1,2,3\n")
     assert refusal(path) == [
-        "line 1: 'weigth_bytes' is no column; did you mean weight_bytes or live_bytes?",
+        "line 1: 'weigth_bytes' is an unknown column; did you mean weight_bytes or live_bytes?",
         "line 1: column cycles occurs twice",
         "line 1: column weight_bytes is missing",
     ]
@@ -126,7 +126,7 @@ def test_everything_wrong_in_a_json_at_once_with_its_key(tmp_path):
     }
     assert refusal(written(tmp_path, json.dumps(data), "camera.json")) == [
         "names: is an unknown key; did you mean name?",
-        "name: 5 must be a text",
+        "name: 5 must be a string",
         "layers[1]: 7 must hold layer, weight_bytes, cycles, map_bytes, footprint_bytes, "
         "live_bytes",
         "layers[2].cylces: is an unknown key; did you mean cycles?",

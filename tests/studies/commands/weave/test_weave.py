@@ -95,7 +95,7 @@ def test_what_is_printed_says_bound_gap_and_scheduler():
         "exact",
         "DRAM 225 GB/s, clock 700 MHz, weight buffer 48 MiB, feature map buffer 60 MiB",
         "proven optimal",
-        "Scheduler exact: ",
+        "Scheduler exact, rule: ",
         "shorter than running the networks one after another",
         "The paper's figures were computed with MAESTRO",
     ):
@@ -241,7 +241,7 @@ def test_layers_that_fit_in_no_way_are_named_with_what_would_help():
     lines = str(error).splitlines()
     assert lines[0] == (
         "map_overflow at resnet50, layer stage1.0.shortcut on compute_centric: needs 51380224, has "
-        "3984588 bytes; run fewer inferences at a time, or on a chip with a larger map buffer"
+        "3984588 bytes; use a smaller batch, or hardware with a larger feature map buffer"
     )
     assert lines[1].startswith("map_overflow at mobilenetv2, layer stage2.0.depthwise on ")
     assert lines[2] == "--maps unlimited assumes that the feature map buffer is large enough"
@@ -338,7 +338,7 @@ def test_tables_with_faults_are_one_message_with_all_places(tmp_path):
 
 def test_chains_that_are_too_long_to_be_exact_are_refused(tmp_path):
     table = written(tmp_path / "long.csv", [(1, 2**50), (1, 2**50)])
-    assert "2**50 can be woven exactly" in said(table, table, *NPU)
+    assert "2**50 can be scheduled exactly" in said(table, table, *NPU)
 
 
 def test_the_help_has_examples_and_a_mistake_ends_with_2(monkeypatch, capsys):

@@ -86,8 +86,8 @@ def test_fronts_of_few_points_are_drawn(points, tmp_path: Path) -> None:
     found = FrontFound(points, ((4.0, 2.5), (400.0, 1000.0)), bool(points), 0.1, False)
     draw_fronts([("few", found)], tmp_path / "few.svg")
     text = texts(tmp_path / "few.svg")
-    assert ("no point was proven" in text) == (points == ())
-    assert ("least EDP" in text) == (points != ())
+    assert ("no point of the front was proven" in text) == (points == ())
+    assert ("lowest EDP" in text) == (points != ())
 
 
 def test_the_command_draws_both(run, tmp_path: Path) -> None:
@@ -95,10 +95,10 @@ def test_the_command_draws_both(run, tmp_path: Path) -> None:
     code, out, err = run([CONV], "--plot", str(plot), "--front", str(front), "--json")
     assert code == 0
     assert out.count("\n") == 1
-    assert "plot.png: how the search got there" in " ".join(err.split())
+    assert "wrote plot.png: progress of the search" in " ".join(err.split())
     assert "front.svg: energy against latency" in " ".join(err.split())
     assert plot.stat().st_size > 5000
-    assert "best compromises" in texts(front)
+    assert "Pareto front" in texts(front)
 
 
 def test_of_many_problems_a_few_are_drawn(run, tmp_path: Path) -> None:

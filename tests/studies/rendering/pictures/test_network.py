@@ -156,11 +156,11 @@ def test_tips_tell_what_a_layer_is() -> None:
         "conv + relu 3x3 /2",
         "64x56x56 -> 128x28x28",
         "57,802,752 MACs",
-        "73,984 params",
+        "73,984 parameters",
         "reads stage1.1.add",
     )
-    assert "its result leaves the network" in tips["fc"]
-    assert tips[INPUT] == (INPUT, "comes from outside: 3x224x224")
+    assert "output of the network" in tips["fc"]
+    assert tips[INPUT] == (INPUT, "input of the network: 3x224x224")
 
 
 def test_a_colour_encloses_the_layers_of_a_group_and_no_other() -> None:
@@ -212,13 +212,13 @@ def test_lines_that_are_left_out_have_ends_that_tell_where_they_lead() -> None:
     for i in range(1, 13):
         x = net.add(f"sum{i}", x, wide[i])
     scene = network_scene(net.network("far"))
-    marks = of_kind(scene, "read far away")
+    marks = of_kind(scene, "read by a distant layer")
     tips = [lines for _, lines in scene.tips if lines[0].endswith(("far away", "far away by"))]
     assert len(marks) == len(tips) > 0
     assert len(tips) % 2 == 0
-    assert ("read far away by", "sum12") in tips
-    assert ("reads from far away", "early12") in tips
-    assert ("read far away by", "sum1") not in tips
+    assert ("read by distant layers:", "sum12") in tips
+    assert ("reads from distant layers:", "early12") in tips
+    assert ("read by distant layers:", "sum1") not in tips
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_the_report_draws_every_network_with_what_is_fused_in_it(finished_study:
 
 def thick(scene: Scene) -> list[Polygon]:
     """Return the thick lines for maps that stay in the buffer."""
-    name = "stays in the buffer between groups"
+    name = "pinned in the buffer between groups"
     found = [p for p in scene.parts if isinstance(p, Areas) and p.name == name]
     return [tuple(polygon) for part in found for polygon in part.polygons]
 

@@ -75,7 +75,7 @@ def test_it_says_what_was_run_where_and_what_was_refused(page: Page) -> None:
         assert text in page.text
     # 4 models, 7 compressions, 3 algorithms, 2 states; no CSR with spatial pack
     assert "151 timed" in page.text
-    assert "of 168: 1 refused, 16 without a kernel" in page.text
+    assert "of 168; 1 measurements refused, 16 without a kernel" in page.text
     assert "why: noisy" in page.text
     assert f"why: {NO_KERNEL}" in page.text
 
@@ -148,7 +148,7 @@ def test_times_are_where_they_belong(results: dict[str, Any]) -> None:
 def test_gains_are_over_the_dense_model(results: dict[str, Any]) -> None:
     figure = plots.gains(read_record(results))
     found = {trace.name: trace for trace in figure.data}
-    channels = found["channels removed, tuned"]
+    channels = found["channel pruning, tuned"]
     assert channels.x == pytest.approx((1 / 0.3, 10) * 4)
     assert channels.y == pytest.approx(channels.x)
     assert found["float16, untuned"].y == pytest.approx([1.0] * 4)
@@ -156,7 +156,7 @@ def test_gains_are_over_the_dense_model(results: dict[str, Any]) -> None:
 
 def test_the_front_is_marked(results: dict[str, Any]) -> None:
     figure = plots.front(read_record(results))
-    front = next(trace for trace in figure.data if trace.name == "front")
+    front = next(trace for trace in figure.data if trace.name == "Pareto front")
     assert len(front.x) == len(results["front"])
     timed = [point for point in results["points"] if point["status"] == "timed"]
     assert sum(len(trace.x) for trace in figure.data) == len(timed)

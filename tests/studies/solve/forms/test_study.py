@@ -145,7 +145,7 @@ def test_a_trial_runs_the_network_of_its_form(finished: Path) -> None:
     assert "pruned_late" in run("pareto", out).stdout
     run("report", out, "--out", finished / "report")
     (page,) = (finished / "report").glob("*.html")
-    assert "4 forms, pruned by early 0 0.9, late 0 0.9" in page.read_text()
+    assert "4 compressed forms, pruned fractions early 0 0.9, late 0 0.9" in page.read_text()
 
 
 def test_a_floor_keeps_forms_out_and_nothing_is_trained_twice(

@@ -151,9 +151,9 @@ def test_everything_that_is_wrong_in_a_file_is_said_at_once(tmp_path):
         (", [bert_base, xlnet_large]", "", "a set has one network"),
         ("sweep: together}, {name: layerweaver}", "sweep: together}", ""),
         ("title: Small", "title: Small\nof_each: 3", "a list of 2 has no 3"),
-        ("schedulers: [", "schedulers: [{name: layerweaver}, ", "schedulers: has an entry twice"),
+        ("schedulers: [", "schedulers: [{name: layerweaver}, ", "occurs twice"),
         ("schedulers: [{name: ai_mt, sweep: together}, {name: layerweaver}]", "schedulers: []",
-         "schedulers: needs one at least"),
+         "schedulers: needs at least one entry"),
         (
             "title: Small",
             "title: Small\npublished: [{metric: antt, value: 1, npu: memory_centric, batch: 2, "

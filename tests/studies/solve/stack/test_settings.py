@@ -49,11 +49,11 @@ line 5: seeds: 0 must be greater than or equal to 1
 line 6: epochs: '3' must be a valid integer; YAML reads this as a text, write 3
 line 7: fine_tune: -1 must be greater than or equal to 0
 line 9: compression[0]: 'dens' is unknown; did you mean dense?
-line 10: compression[1]: weights: 1.5 must be a share above 0 and below 1
+line 10: compression[1]: weights: 1.5 must be a fraction above 0 and below 1
 line 11: compression[2]: 'chanels' is unknown; did you mean channels?
-line 12: compression[3]: 'weights' needs a share, as {weights: 0.5}
-line 13: compression[4]: 'int8' has no share; write int8
-line 15: compression[6]: dense stands there twice
+line 12: compression[3]: 'weights' needs a fraction, as {weights: 0.5}
+line 13: compression[4]: 'int8' takes no fraction; write int8
+line 15: compression[6]: dense occurs twice
 line 16: compression[7]: weights: 'high' must be a valid number
 line 17: algorithms[0]: 'gem' is unknown; did you mean gemm?
 line 18: tuning.optimizer: 'tpee' is unknown; did you mean tpe?
@@ -91,9 +91,12 @@ def test_all_mistakes_are_said_at_once_with_line_and_key(tmp_path: Path) -> None
     [
         ("", "is missing"),
         ("models: []", "models: [] must be a list of 1 at least"),
-        ("models: [vgg16, vgg16]", "models[1]: 'vgg16' stands there twice"),
+        ("models: [vgg16, vgg16]", "models[1]: 'vgg16' occurs twice"),
         ("models: [vgg16]\ndata: cifar10", "say it as data_dir"),
-        ("models: [vgg16]\ndata_dir: here", "digits comes with a package; leave data_dir out"),
+        (
+            "models: [vgg16]\ndata_dir: here",
+            "digits comes with a Python package; leave data_dir out",
+        ),
         ("models: [vgg16]\nthreads: 4096", "threads: 4096 must be at most"),
         (
             "models: [vgg16]\ncompression: [int8]\nfine_tune: 2",

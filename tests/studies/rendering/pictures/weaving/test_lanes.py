@@ -48,7 +48,7 @@ def test_parts_of_a_layer_are_counted():
 def test_contents_are_those_of_the_buffers_by_network():
     run = woven_run()
     weights, maps = contents_of(run)
-    assert (weights.name, maps.name) == ("weight buffer", "map buffer")
+    assert (weights.name, maps.name) == ("weight buffer", "feature map buffer")
     assert weights.capacity == NPU.weight_buffer_bytes / 1024
     assert weights.held.sum(axis=0).max() * 1024 <= NPU.weight_buffer_bytes
     assert weights.held.shape == (2, len(weights.times_us))
@@ -62,7 +62,7 @@ def test_of_a_buffer_that_is_nearly_empty_the_axis_ends_above_what_it_holds():
     _, maps = contents_of(wide)
     assert maps.unit == "MiB"
     assert maps.top < maps.capacity
-    assert maps.capacity_text == "capacity 64 MiB, far above"
+    assert maps.capacity_text == "capacity 64 MiB (above the axis)"
 
 
 def test_long_schedules_are_cut_and_say_so():

@@ -24,7 +24,7 @@ def test_the_figure_has_a_bar_for_each_stretch_in_the_colour_of_its_network():
     assert {trace.legendgroup for trace in figure.data} == {"0", "1"}
     assert figure.layout.xaxis3.title.text == "time (us)"
     titles = [figure.layout[f"yaxis{i}"].title.text for i in (2, 3)]
-    assert titles == ["weight buffer (KiB)", "map buffer (KiB)"]
+    assert titles == ["weight buffer (KiB)", "feature map buffer (KiB)"]
 
 
 def test_one_can_zoom_in_time_alone():
