@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         front_of as front_of,
         read_front as read_front,
     )
-    from .hardware_details import (
+    from .design_details import (
         Details as Details,
         fit_details as fit_details,
         hardware_details as hardware_details,

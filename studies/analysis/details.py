@@ -24,7 +24,7 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
-from .hardware_details import Details, hardware_details
+from .design_details import Details, hardware_details
 from .nest_details import nest_details
 
 if TYPE_CHECKING:
