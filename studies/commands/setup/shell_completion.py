@@ -9,8 +9,8 @@ from archloom.studies.rendering.text import known
 from ..options import Argument, echo
 
 COMPLETION_EXAMPLES: Final = (
-    'Example: eval "$(archloom completion bash)"; archloom completion zsh > ~/.zfunc/_archloom; '
-    "archloom completion fish > ~/.config/fish/completions/archloom.fish"
+    'Example: archloom completion zsh > ~/.zfunc/_archloom; eval "$(archloom completion bash)"; '
+    "archloom completion fish | source"
 )
 
 SHELLS: Final = ("bash", "zsh", "fish")
