@@ -24,6 +24,11 @@ if TYPE_CHECKING:
         agreement as agreement,
         evaluated as evaluated,
     )
+    from .design_details import (
+        Details as Details,
+        fit_details as fit_details,
+        hardware_details as hardware_details,
+    )
     from .details import (
         TrialReader as TrialReader,
         cost_details as cost_details,
@@ -37,11 +42,6 @@ if TYPE_CHECKING:
         Front as Front,
         front_of as front_of,
         read_front as read_front,
-    )
-    from .design_details import (
-        Details as Details,
-        fit_details as fit_details,
-        hardware_details as hardware_details,
     )
     from .nest_details import STREAMS as STREAMS, WHOLE_GROUP as WHOLE_GROUP
     from .other_front import read_other_front as read_other_front

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         baseline_hardware as baseline_hardware,
         find_hardware as find_hardware,
     )
-    from .known_names import KNOWN_NAMES as KNOWN_NAMES
     from .location import (
         NAME_FORM as NAME_FORM,
         STUDY_NAME as STUDY_NAME,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
         location_of as location_of,
         named as named,
     )
-    from .methods import with_method as with_method
+    from .methods import METHODS as METHODS, with_method as with_method
     from .objectives import stored_objective_set as stored_objective_set
     from .objectives.entries import (
         held_out_objectives as held_out_objectives,

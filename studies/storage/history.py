@@ -162,7 +162,7 @@ class History:
     def _replay(self, event: dict[str, Any]) -> None:
         match event["event"]:
             case "opened":
-                self._extend(event.get("trials", self._trials))
+                self._extend(int(event.get("trials", self._trials)))
             case "asked":
                 points, refused = event["points"], event.get("refused", [])
                 if isinstance(refused, str):

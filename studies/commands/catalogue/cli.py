@@ -3,10 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from archloom.studies.rendering.text import new_console
-
-from ...errors import UserError
-from ..options import (
+from archloom.studies.commands.options import (
     NETWORK_SETTINGS,
     Argument,
     AsJson,
@@ -15,6 +12,9 @@ from ..options import (
     Technology,
     WordBits,
 )
+from archloom.studies.rendering.text import new_console
+
+from ...errors import UserError
 
 HARDWARE_EXAMPLES: Final = (
     "archloom hardware eyeriss",

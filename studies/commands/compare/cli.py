@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.commands.options import Argument, AsJson, Option
 from archloom.studies.config import Location, location_of
 from archloom.studies.rendering.text import new_console
-
-from ..options import Argument, AsJson, Option
 
 COMPARE_EXAMPLES: Final = (
     "archloom compare runs/mobo-* runs/random-* --out compared.html",

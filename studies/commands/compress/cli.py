@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.commands.options import Argument, AsJson, Exit, Option, Seed
 from archloom.studies.rendering.text import new_console
-
-from ..options import Argument, AsJson, Exit, Option, Seed
 
 COMPRESS_EXAMPLES: Final = (
     "archloom compress resnet18",

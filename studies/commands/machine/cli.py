@@ -2,9 +2,8 @@
 
 from typing import Annotated, Final
 
+from archloom.studies.commands.options import Exit, Option
 from archloom.studies.rendering.text import new_console
-
-from ..options import Exit, Option
 
 COMPILE_EXAMPLES: Final = ("archloom compile", "archloom compile --workers 8 --weaving")
 

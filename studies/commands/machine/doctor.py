@@ -13,10 +13,10 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from archloom.studies.commands.options import echo
 from archloom.studies.config import SharedStudy
 
 from ...errors import UserError
-from ..options import echo
 
 if TYPE_CHECKING:
     from archloom.studies.config import StudyConfig

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.commands.options import MAPPING_SEARCHES, Argument, Exit, Option, Seed
 from archloom.studies.rendering.text import new_console
-
-from ..options import MAPPING_SEARCHES, Argument, Exit, Option, Seed
 
 MAP_EXAMPLES: Final = (
     "archloom map tests/data/timeloop_cases.jsonl",

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.commands.options import Argument, AsJson, Exit, Option
 from archloom.studies.rendering.text import new_console
-
-from ..options import Argument, AsJson, Exit, Option
 
 REPRODUCE_EXAMPLES: Final = (
     "archloom reproduce",

@@ -3,10 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from archloom.studies.rendering.text import new_console
-
-from ...errors import UserError
-from ..options import (
+from archloom.studies.commands.options import (
     MAPPING_SEARCHES,
     NETWORK_SETTINGS,
     PLANNERS,
@@ -20,6 +17,9 @@ from ..options import (
     Technology,
     WordBits,
 )
+from archloom.studies.rendering.text import new_console
+
+from ...errors import UserError
 
 DEFAULT_PLANNER: Final = "joint"
 

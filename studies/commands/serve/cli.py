@@ -3,6 +3,17 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.commands.options import (
+    Argument,
+    AsJson,
+    Exit,
+    HardwareSettings,
+    MappingEvaluations,
+    Option,
+    Seed,
+    Technology,
+    WordBits,
+)
 from archloom.studies.commands.weave import (
     MAPS,
     Batch,
@@ -14,18 +25,6 @@ from archloom.studies.commands.weave import (
     Plan,
 )
 from archloom.studies.rendering.text import known, new_console
-
-from ..options import (
-    Argument,
-    AsJson,
-    Exit,
-    HardwareSettings,
-    MappingEvaluations,
-    Option,
-    Seed,
-    Technology,
-    WordBits,
-)
 
 SERVE_EXAMPLES: Final = (
     "archloom serve resnet50 bert_base --hardware memory_centric --load 0.7 --deadline 4x --shed "

@@ -4,9 +4,9 @@ import json
 from typing import Annotated, Any, Final
 
 from archloom.space import did_you_mean
+from archloom.studies.commands.options import Argument, echo
 
 from ...errors import UserError
-from ..options import Argument, echo
 
 SCHEMA_EXAMPLES: Final = (
     "archloom schema study > study.schema.json",

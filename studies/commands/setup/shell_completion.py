@@ -4,14 +4,13 @@ from typing import Annotated, Final
 
 import click
 
+from archloom.studies.commands.options import Argument, echo
 from archloom.studies.rendering.text import known
-
-from ..options import Argument, echo
 
 COMPLETION_EXAMPLES: Final = (
     'eval "$(archloom completion bash)"',
     "archloom completion zsh > ~/.zfunc/_archloom",
-    "archloom completion fish > ~/.config/fish/completions/archloom.fish",
+    "archloom completion fish | source",
 )
 
 SHELLS: Final = ("bash", "zsh", "fish")

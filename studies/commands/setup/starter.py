@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from archloom.space import did_you_mean
+from archloom.studies.commands.options import Argument, Option, echo
 
 from ...errors import UserError, writing
-from ..options import Argument, Option, echo
 from .schema_command import schema_text
 
 INIT_EXAMPLES: Final = ("archloom init my_study", "archloom init my_study --template npu")

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.commands.options import Argument, AsJson, Exit, Option, Out, Pick, Study, echo
 from archloom.studies.config import file_of
 from archloom.studies.rendering.text import new_console
 
 from ...errors import UserError
-from ..options import Argument, AsJson, Exit, Option, Out, Pick, Study, echo
 
 RUN_EXAMPLES: Final = (
     "archloom run quickstart",

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated, Final
 
+from archloom.studies.commands.options import Argument
 from archloom.studies.config import Location, location_of
 from archloom.studies.rendering.text import new_console, print_line
-
-from ..options import Argument
 
 if TYPE_CHECKING:
     from rich.console import Console

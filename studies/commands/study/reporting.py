@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
+from archloom.studies.commands.options import Option, Pick, Study, echo
 from archloom.studies.config import Location
 from archloom.studies.rendering.text import new_console, print_line
 from archloom.studies.storage import is_stack
 
 from ...errors import UserError
-from ..options import Option, Pick, Study, echo
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from archloom.studies.rendering.text import new_console
-
-from ..options import (
+from archloom.studies.commands.options import (
     Argument,
     AsJson,
     Exit,
@@ -16,6 +14,8 @@ from ..options import (
     Technology,
     WordBits,
 )
+from archloom.studies.rendering.text import new_console
+
 from .options import (
     Batch,
     BufferKib,

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from ..options import MAPPING_SEARCHES, PLANNERS, Option
+from archloom.studies.commands.options import MAPPING_SEARCHES, PLANNERS, Option
 
 Chosen = Annotated[
     str,

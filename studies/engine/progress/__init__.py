@@ -1,7 +1,8 @@
 """Progress of a running study: what runs, how far it is, how long it may take.
 
 ``watch.py`` is what the loop reports, ``monitor.py`` keeps it and puts it in words, ``view.py``
-shows it: live on a terminal, as lines with a time stamp elsewhere.
+shows it: live on a terminal, as lines with a time stamp elsewhere. ``spoken.py`` says on stderr
+what happens, for ``--log-level``.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .published import PublishedWatch as PublishedWatch
+    from .spoken import say as say
     from .view import ProgressView as ProgressView
     from .watch import (
         SILENT as SILENT,

@@ -1,6 +1,6 @@
 """Tables, numbers and designs as text for terminals.
 
-``console.py`` has what all commands print with.
+``console.py`` has what all commands print with; ``known_names.py`` what shells complete.
 """
 
 from typing import TYPE_CHECKING
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         plan_gap_text as plan_gap_text,
         spent_text as spent_text,
     )
+    from .known_names import KNOWN_NAMES as KNOWN_NAMES
     from .layers import (
         change_text as change_text,
         inputs_of as inputs_of,

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.commands.options import NETWORK_SETTINGS, Argument, AsJson, Exit, Option, Seed
 from archloom.studies.rendering.text import new_console
-
-from ...options import NETWORK_SETTINGS, Argument, AsJson, Exit, Option, Seed
 
 MEASURE_EXAMPLES: Final = (
     "archloom measure resnet18_cifar10 --out runs/resnet18",

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from ...options import Option, Study, echo
+from archloom.studies.commands.options import Option, Study, echo
 
 EXPORT_EXAMPLES: Final = (
     "archloom export runs/quickstart --format csv --out trials.csv",

@@ -40,13 +40,13 @@ def _technologies() -> Iterable[str]:
 
 
 def _methods() -> Iterable[str]:
-    from .methods import METHODS
+    from archloom.studies.config import METHODS
 
     return METHODS
 
 
 def _pick_rules() -> Iterable[str]:
-    from .selection import PICKED
+    from archloom.studies.config import PICKED
 
     return PICKED
 
