@@ -153,7 +153,7 @@ def _logging() -> list[click.Option]:
 
     def say(context: click.Context, parameter: click.Parameter, level: str | bool | None) -> None:  # noqa: ARG001
         if level:
-            from archloom.studies.logs import say as begin
+            from archloom.studies.engine.progress import say as begin
 
             begin("info" if level is True else level)
 

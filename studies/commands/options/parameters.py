@@ -18,7 +18,7 @@ class Argument:
         metavar: its name in help.
         help: what it is.
         read: makes of the text what the command gets; may raise a user's error.
-        names: kind of :data:`archloom.studies.config.KNOWN_NAMES` that a shell completes.
+        names: kind of :data:`archloom.studies.rendering.text.KNOWN_NAMES` that a shell completes.
     """
 
     metavar: str
@@ -37,7 +37,7 @@ class Option:
         metavar: of its value, in help.
         least: the least number that it may be.
         read: makes of the text what the command gets; may raise a user's error.
-        names: kind of :data:`archloom.studies.config.KNOWN_NAMES` that a shell completes.
+        names: kind of :data:`archloom.studies.rendering.text.KNOWN_NAMES` that a shell completes.
     """
 
     name: str
@@ -101,7 +101,7 @@ def _completer(kind: str) -> Callable[..., list[Any]]:
     def found(context: click.Context, parameter: click.Parameter, begun: str) -> list[Any]:  # noqa: ARG001
         from click.shell_completion import CompletionItem
 
-        from archloom.studies.config import KNOWN_NAMES
+        from archloom.studies.rendering.text import KNOWN_NAMES
 
         names = [CompletionItem(name) for name in KNOWN_NAMES[kind]() if name.startswith(begun)]
         # most of these may be paths as well

@@ -20,7 +20,7 @@ function draw(place, figure) {
 // Pixels above a plot whose legend is there, below its tools: it has more rows where it is narrow.
 function legendRoom(place, { data, layout }) {
   const names = data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
-  if (!(layout.legend?.y >= 1) || names.length < 2) return null;
+  if (layout.width || !(layout.legend?.y >= 1) || names.length < 2) return null;
   const columns = Math.max(1, Math.floor((place.clientWidth - 120) / (48 + 7.2 * Math.max(...names))));
   return 44 + 20 * Math.ceil(names.length / columns);
 }

@@ -51,7 +51,7 @@ function dressTables(root) {
 
 function dress(table) {
   const rows = table.tBodies[0].rows;
-  if (table.dataset.dressed || rows.length < 2) return;
+  if (table.dataset.dressed || rows.length < 1) return;
   table.dataset.dressed = "yes";
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {

@@ -343,5 +343,5 @@ def log_axis(values: Sequence[float], sparse: bool = False) -> dict[str, Any]:
 def _steps(decades: float, sparse: bool) -> tuple[int, ...]:
     """Return the digits that an axis of so many decades has ticks at."""
     if sparse:
-        return (1, 3) if decades < 1.5 else (1,)
+        return (1, 2, 5) if decades < 1 else (1, 3) if decades < 2 else (1,)
     return (1, 2, 3, 5, 7) if decades < 1 else (1, 2, 5) if decades < 3 else (1,)

@@ -138,7 +138,8 @@ def times(record: StackRecord, model: str) -> "Figure":
             _dots(figure, timed, kind, (algorithm, tuned))
         _lines(figure, record, (model, algorithm), names, shift, colour(number))
     apply_style(figure, "", "time of the whole network (us)")
-    figure.update_layout(height=400)
+    # names of compressions stand aslant between the axis and the legend
+    figure.update_layout(height=450, legend={"y": -0.42}, margin={"b": 140})
     figure.update_yaxes(**plots.log_axis(values))
     ticks = {"tickvals": list(range(len(names))), "ticktext": [escape(name) for name in names]}
     figure.update_xaxes(**ticks, range=[-0.5, len(names) - 0.5])

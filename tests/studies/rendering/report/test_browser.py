@@ -78,8 +78,8 @@ def test_all_is_drawn_and_nothing_is_too_wide(page: Browser, width: int, tmp_pat
     assert page.value(WIDE) == []
     assert page.value("document.querySelectorAll('.plot').length") > 10
     assert page.value("window.harmed ?? 0") == 0
-    page.screenshot(tmp_path / "page.png")
-    assert (tmp_path / "page.png").stat().st_size > 100_000
+    page.screenshot(tmp_path / "page.png", whole=False)
+    assert (tmp_path / "page.png").stat().st_size > 20_000
 
 
 def test_a_design_selected_in_one_plot_is_highlighted_in_all(
