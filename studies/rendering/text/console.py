@@ -35,10 +35,7 @@ def known(name: str, option: str, names: Sequence[str]) -> None:
 
 def fit_rows(fit: "Details") -> "Table":
     """Return the errors of the SRAM fit as a table."""
-    rows = plain_table(
-        "SRAM model: relative error (median, 90th percentile, worst) for CACTI runs that are left "
-        "out of the fit"
-    )
+    rows = plain_table("SRAM fit, left-out CACTI runs: relative error (median, 90%, worst)")
     for head in ("left out", "read energy", "write energy", "leakage", "area"):
         rows.add_column(head)
     for axis, errors in fit.items():

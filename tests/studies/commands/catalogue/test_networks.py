@@ -96,7 +96,7 @@ def test_a_network_is_taken_apart() -> None:
     assert rows["stage1.0.add"].endswith("1.148 MiB stage1.0.conv2, maxpool")
     problems = len([a for a in identical_layers(net) if net.layers[a[0]].uses_macs])
     for part in (
-        "31 in 28 ranks",
+        "31 (longest path: 28 layers)",
         f"21 layers, {problems} distinct mapping problems",
         "1,814,073,344",
         "11,689,512",
