@@ -13,8 +13,7 @@ import click
 from click import echo as echo
 from click.exceptions import Exit as Exit
 
-from archloom.studies.errors import INTERRUPTED
-
+from ...errors import INTERRUPTED
 from .parameters import NamedArgument, parameters_of
 
 #: columns of help, where the terminal has as many
