@@ -42,9 +42,9 @@ if TYPE_CHECKING:
         Front as Front,
         front_of as front_of,
         read_front as read_front,
+        read_other_front as read_other_front,
     )
     from .nest_details import STREAMS as STREAMS, WHOLE_GROUP as WHOLE_GROUP
-    from .other_front import read_other_front as read_other_front
     from .parameter_importance import importances as importances
     from .study_runs import Run as Run, arms_of as arms_of, read_run as read_run
     from .study_status import StudyStatus as StudyStatus, read_status as read_status

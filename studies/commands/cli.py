@@ -159,7 +159,7 @@ def show(
     from archloom.studies.storage import is_stack, read_header
 
     if is_stack(study):
-        from .study import show_stack
+        from .study.stack import show_stack
 
         show_stack(study, trial, as_json, new_console())
     elif trial is None:
@@ -180,7 +180,7 @@ def status(study: Study, as_json: AsJson = False) -> None:
     from archloom.studies.storage import is_stack
 
     if is_stack(study):
-        from .study import show_stack_status
+        from .study.stack import show_stack_status
 
         show_stack_status(study, as_json, new_console())
     else:

@@ -13,11 +13,5 @@ if TYPE_CHECKING:
         networks_ as networks_,
         technology_ as technology_,
     )
-    from .hardware import show_hardware as show_hardware
-    from .networks import show_network as show_network, show_networks as show_networks
-    from .technology import (
-        show_technologies as show_technologies,
-        show_technology as show_technology,
-    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

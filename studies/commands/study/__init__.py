@@ -32,10 +32,6 @@ if TYPE_CHECKING:
         stored as stored,
     )
     from .show import show_trial as show_trial
-    from .stack import (
-        show_stack as show_stack,
-        show_stack_status as show_stack_status,
-    )
     from .status import show_status as show_status
     from .study_file import Overrides as Overrides, read_study as read_study
 else:

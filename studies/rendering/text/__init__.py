@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from .legend import COLUMNS as COLUMNS, front_legend as front_legend
     from .nest import (
         loop_lines as loop_lines,
-        loops_text as loops_text,
         nest_lines as nest_lines,
         nests_of as nests_of,
         only_text as only_text,

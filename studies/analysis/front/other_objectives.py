@@ -15,9 +15,9 @@ from archloom.studies.config import (
 )
 from archloom.studies.storage import Header, Trial, kept_workloads, read_header, read_trials
 
-from ..errors import UserError
-from .details import TrialReader
-from .front import Front, front_of
+from ...errors import UserError
+from ..details import TrialReader
+from .pareto_front import Front, front_of
 
 if TYPE_CHECKING:
     from archloom.space.workload import Network
