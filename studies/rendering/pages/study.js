@@ -35,7 +35,7 @@ function clearSelection() {
 function fillDesigns(labels) {
   const place = document.getElementById("all-designs");
   const table = tableOf(study.heads, labels.map((label) => study.rows[label]), (at) => ({ "data-design": labels[at] }));
-  table.classList.add("tall");
+  table.querySelector(".scroll").classList.add("tall");
   place.append(table);
 }
 

@@ -40,9 +40,9 @@ function tableOf(heads, rows, attributes = () => ({})) {
   });
   const table = element("table", { class: "data" },
     element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
-  const box = element("div", { class: "scroll" }, table);
+  const whole = element("div", {}, element("div", { class: "scroll" }, table));
   dress(table);
-  return box;
+  return whole;
 }
 
 function dressTables(root) {

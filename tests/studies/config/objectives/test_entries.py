@@ -136,7 +136,7 @@ def test_front_show_and_report_speak_of_the_objectives(finished: Path) -> None:
     assert f"energy_j(max) {data[0]['values']['energy_j(max)']:.4g}" in printed.get()
     page, _ = write_report(finished)
     html = page.read_text()
-    for text in ("Its energy (max)", "latency and energy (max)", "utilisation at least 0.4"):
+    for text in ("Its energy (max)", "Latency and energy (max)", "utilisation at least 0.4"):
         assert text in html
     assert "decades\\u00b3" in everything(html)
 

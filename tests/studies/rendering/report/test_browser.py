@@ -126,6 +126,9 @@ def test_tables_sort_and_become_csv(page: Browser) -> None:
         "[...document.querySelectorAll('#all-designs tbody tr')].map((r) => "
         "Number(r.cells[2].dataset.value))"
     )
+    bare = "[...document.querySelectorAll('table.data')].filter((t) => t.tBodies[0].rows.length"
+    bare += " && !t.parentElement.previousElementSibling?.matches('button.tools'))"
+    assert page.value(f"{bare}.length") == 0
     head = "document.querySelectorAll('#all-designs th')[2]"
     page.value(f"{head}.click()")
     once = page.value(column)
