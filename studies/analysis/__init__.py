@@ -1,6 +1,6 @@
 """Results of studies as values: fronts, comparisons, one trial taken apart, published chips.
 
-``front.py`` and ``study_view.py`` first; nothing here prints. Published chips beside the
+:mod:`.front` and ``study_view.py`` first; nothing here prints. Published chips beside the
 model are in :mod:`.published_chips`.
 """
 
