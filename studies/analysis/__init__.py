@@ -37,12 +37,12 @@ if TYPE_CHECKING:
         trial_number as trial_number,
     )
     from .excluded_designs import Exclusions as Exclusions, exclusions as exclusions
-    from .front import (
+    from .front.other_objectives import read_other_front as read_other_front
+    from .front.pareto_front import (
         FIELD_NAMES as FIELD_NAMES,
         Front as Front,
         front_of as front_of,
         read_front as read_front,
-        read_other_front as read_other_front,
     )
     from .nest_details import STREAMS as STREAMS, WHOLE_GROUP as WHOLE_GROUP
     from .parameter_importance import importances as importances

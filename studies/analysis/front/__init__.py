@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .other_objectives import read_other_front as read_other_front
     from .pareto_front import (
-        FIELD_NAMES as FIELD_NAMES,
         Front as Front,
         front_of as front_of,
         read_front as read_front,
