@@ -26,7 +26,8 @@ def test_every_key_with_a_meaning_has_a_row_with_unit_default_and_example(
 ) -> None:
     page = drawing.page("template")
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
-    assert rows["width_words"].startswith("number > 0 or expression | words | `1` | `8` | words per access")
+    width = "number > 0 or expression | words | `1` | `8` | words per access"
+    assert rows["width_words"].startswith(width)
     assert rows["bandwidth_words"].split(" | ")[1:4] == ["words/cycle", "required", "`4`"]
     study = drawing.page("study").partition("\n### ")[0]
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", study, re.MULTILINE))
