@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 #: letters that packed designs may take, numbers of all first and then pictures of the front: with
 #: plotly's 2 million, and what else a page of 200 trials has, it stays below 3 million bytes
-LIGHT_BYTES: Final = 480_000
-HEAVY_BYTES: Final = 240_000
+LIGHT_BYTES: Final = 560_000
+HEAVY_BYTES: Final = 200_000
 
 #: pairs of objectives that have a plot
 _MOST_PAIRS: Final = 6
