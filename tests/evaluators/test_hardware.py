@@ -294,7 +294,7 @@ def test_idle_power_takes_the_place_of_leakage():
 
 def test_unlimited_dram_has_no_price():
     endless = with_level(edge(), 2, bandwidth_words=inf)
-    with pytest.raises(ValueError, match="DRAM of edge has no limit, so it has no area"):
+    with pytest.raises(ValueError, match="DRAM of edge has unlimited bandwidth, so its area"):
         hardware_cost(endless)
     assert access_costs(endless).leakage_pj_per_cycle > 0
 

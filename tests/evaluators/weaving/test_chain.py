@@ -102,7 +102,7 @@ def test_chains_that_are_repeated() -> None:
 
 
 def test_amounts_that_cannot_be_exact_are_refused() -> None:
-    with pytest.raises(ValueError, match="there are no chains to weave"):
+    with pytest.raises(ValueError, match="there are no networks to schedule"):
         ticked([], NPU)
     large = Chain(**(COLUMNS | {"cycles": [2**50, 0]}))
     with pytest.raises(ValueError, match=r"chain net: a layer takes .* at most 2\*\*50"):

@@ -206,7 +206,7 @@ def test_all_mistakes_are_said_at_once() -> None:
         "--width must be above 0 and up to 4, got 9",
         "--tolerance must be from 0 to 100 percentage points, got -1",
         "--weights none.pt: there is no such file",
-        "--epochs trains from scratch, --weights does not",
+        "--epochs trains from scratch and --weights does not",
     ):
         assert fault in text, text
 
@@ -214,13 +214,16 @@ def test_all_mistakes_are_said_at_once() -> None:
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (("vgg16", "--data", "cifar10"), "say --data-dir DIR"),
+        (("vgg16", "--data", "cifar10"), "use --data-dir DIR"),
         (("vgg16", "--data-dir", "."), "leave --data-dir . out"),
         (
             ("vgg16", "--method", "int8", "--levels", "weights=0.5"),
             "method weights is not selected with --method",
         ),
-        (("vgg16", "--method", "int8", "--fine-tune", "2"), "--fine-tune is for weights and chan"),
+        (
+            ("vgg16", "--method", "int8", "--fine-tune", "2"),
+            "--fine-tune applies to weights and chan",
+        ),
         (
             ("vgg16", "--levels", "weights=0.5", "--levels", "weights=0.6"),
             "levels of weights are given twice",

@@ -182,8 +182,10 @@ def test_other_commands_say_that_it_is_of_another_kind(finished: Path, tmp_path:
         message = said(*arguments)
         assert "is a study of kind stack" in message
         assert "\n" not in message
-    assert "without trials; leave 3 out" in said("show", finished, "3")
-    assert "--pick is not for studies of kind stack" in said("report", finished, "--pick", "knee")
+    assert "which has no trials; leave 3 out" in said("show", finished, "3")
+    assert "--pick does not apply to studies with kind: stack" in said(
+        "report", finished, "--pick", "knee"
+    )
 
 
 def test_options_and_directories_of_something_else_are_refused(
@@ -196,7 +198,7 @@ def test_options_and_directories_of_something_else_are_refused(
     assert "is kept in a directory" in said("run", study, "--out", "postgresql://host/studies")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "text").write_text("mine")
-    assert "is not empty and no study" in said("run", study, "--out", tmp_path / "mine")
+    assert "is not empty and holds no study" in said("run", study, "--out", tmp_path / "mine")
     other = written(tmp_path, STUDY.replace("epochs: 1", "epochs: 2"))
     message = said("run", other, "--out", finished)
     assert "holds a study of other settings: epochs: 1 there, 2 here" in message

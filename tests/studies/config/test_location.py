@@ -89,7 +89,7 @@ def test_the_command_line_comes_before_the_study_file(tmp_path: Path) -> None:
 
 def test_a_study_begins_with_none_of_a_database(tmp_path: Path) -> None:
     start = f"start_from: [{{study: 'postgresql://me:{SECRET}@host/db#a'}}]\n"
-    with pytest.raises(UserError, match="'archloom copy' brings a study there") as caught:
+    with pytest.raises(UserError, match="copy a study there with 'archloom copy'") as caught:
         load_config(write_study(tmp_path, TINY + start))
     assert SECRET not in str(caught.value)
 

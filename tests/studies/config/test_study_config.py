@@ -92,7 +92,7 @@ def test_all_errors_come_at_once_with_line_key_and_rule(tmp_path: Path) -> None:
         (TINY + "seed: 6\n", "line 11: seed: stands on line 1 already"),
         (TINY.replace("[tiny_cnn]", "tiny_cnn"), "workloads: 'tiny_cnn' must be a list"),
         (TINY.replace("[tiny_cnn]", "[]"), "workloads: names no network"),
-        (TINY.replace("[tiny_cnn]", "[tiny_cnn, tiny_cnn]"), "tiny_cnn stands more than once"),
+        (TINY.replace("[tiny_cnn]", "[tiny_cnn, tiny_cnn]"), "tiny_cnn occurs more than once"),
         (TINY.replace("trials: 10\n", ""), "trials: is missing"),
         (TINY.replace("trials: 10", "trials: yes"), "True must be a valid integer"),
         (TINY + "constraints: {tdp_w: .nan}\n", "constraints.tdp_w: nan must be"),
@@ -122,7 +122,7 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     write_study(tmp_path)
     with pytest.raises(UserError, match=r"no such study file; did you mean tiny\.yaml\?"):
         load_config(tmp_path / "tinny.yaml")
-    with pytest.raises(UserError, match="is a directory, and no study file"):
+    with pytest.raises(UserError, match="is a directory, not a study file"):
         load_config(tmp_path)
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(

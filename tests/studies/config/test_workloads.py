@@ -166,7 +166,7 @@ def test_all_mistakes_come_at_once(files: Path) -> None:
     assert keys >= {f"workloads[{i}]{key}" for i, (_, key, _) in enumerate(ERRORS)}
     last = len(ERRORS)
     assert keys >= {f"workloads[{last}].{key}" for key in ("widht", "width", "batch")}
-    assert "tiny_mlp stands more than once" in str(caught.value)
+    assert "tiny_mlp occurs more than once" in str(caught.value)
 
 
 def test_the_same_workload_may_stand_once(files: Path) -> None:
@@ -176,7 +176,7 @@ def test_the_same_workload_may_stand_once(files: Path) -> None:
         ("{network: tiny_mlp}", "tiny_mlp"),
         ("mine.json", "{file: ./mine.json}"),
     ):
-        with pytest.raises(ConfigError, match=r"workloads\[1\]: .* stands more than once"):
+        with pytest.raises(ConfigError, match=r"workloads\[1\]: .* occurs more than once"):
             load_config(study(files, *pair))
     assert len(load_config(study(files, "mine.json", "other.json")).workloads) == 2
 

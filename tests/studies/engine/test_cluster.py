@@ -187,7 +187,7 @@ def test_a_cluster_that_never_answers_is_told_after_a_while(
     what = f"the cluster at {address_of(silent)} accepts connections, but did not let this machine"
     assert done.stderr.count(what) == 1
     assert "within 1 s" in done.stderr
-    assert "say executor.start_s in the study file" in done.stderr
+    assert "raise executor.start_s in the study file" in done.stderr
     assert "resume with: archloom resume run" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert what in (tmp_path / "log").read_text()

@@ -184,7 +184,7 @@ def test_a_study_says_what_broke_its_limits_keeps_it_and_does_it_again(tmp_path:
     before = (tmp_path / "run" / TRIALS).read_bytes()
     again = archloom("resume", "run", "--executor", "inline", cwd=tmp_path)
     assert again.returncode == 1
-    assert "inline does not hold rounds to round_limits.memory_mb" in again.stdout
+    assert "inline does not enforce round_limits.memory_mb" in again.stdout
     assert (tmp_path / "run" / TRIALS).read_bytes() == before
     status = archloom("status", "run", cwd=tmp_path).stdout
     assert "(10 over_limit)" in status

@@ -102,7 +102,7 @@ def test_commands_read_both_alike(tmp_path: Path, undisturbed: Path, url: str) -
     found = said("compare", there, undisturbed, code=1)
     assert "another study with the same settings and seed is given as well" in found
     assert "is there already" in said("copy", undisturbed, there, code=1)
-    assert "no such study, 'archloom run' begins one; did you mean run" in said(
+    assert "no such study; start one with 'archloom run'; did you mean run" in said(
         "status", url.replace("#tiny", "#rum"), code=1
     )
 

@@ -126,7 +126,7 @@ def test_designs_that_break_a_limit_are_left_out_by_name(folder: Path) -> None:
         ("{preset: eyris}", "did you mean.*eyeriss"),
         ("{preset: eyeriss, csv: front.csv}", "names preset and csv"),
         ("{}", "names nothing"),
-        ("{csv: front.csv, most: 3}", "most counts designs"),
+        ("{csv: front.csv, most: 3}", "most applies to study only"),
         ("{studdy: earlier}", "study"),
     ],
 )

@@ -291,7 +291,9 @@ def test_a_space_with_fewer_designs_than_trials_ends_the_study(tmp_path: Path) -
 
 def test_a_space_without_a_feasible_design_says_by_how_much(tmp_path: Path) -> None:
     config = tiny_config(tmp_path, TINY + "constraints: {area_mm2: 0.001}\n")
-    with pytest.raises(UserError, match="no feasible design; the nearest: area_cap at area: needs"):
+    with pytest.raises(
+        UserError, match="no feasible design; the closest one fails: area_cap at area: needs"
+    ):
         run_here(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

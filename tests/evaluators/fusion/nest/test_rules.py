@@ -92,7 +92,7 @@ def test_keys_come_piece_by_piece_if_sums_stay() -> None:
 
 
 def test_shares_that_stay_for_other_features_need_the_maximum_that_they_were_made_with() -> None:
-    wrong = "a.context reads a.softmax again when the maxima of its pieces are not known any more"
+    wrong = "a.context reads a.softmax again after the maxima of its parts are lost"
     assert wrong in faults([FEATURES, KEYS], shares=0, context=1)
     assert faults([FEATURES, KEYS], shares=2, context=1) == []
     assert faults([KEYS, FEATURES], shares=1, context=0) == []

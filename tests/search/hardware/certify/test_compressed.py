@@ -148,5 +148,5 @@ def test_a_form_below_the_floor_says_so_with_numbers(tmp_path: Path) -> None:
 
 
 def test_an_accuracy_without_forms_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="accuracy is of compressed workloads"):
+    with pytest.raises(ValueError, match="accuracy needs compressed workloads"):
         DesignProblem(space(tmp_path), choices().networks, objective_set=GOALS[0])

@@ -127,7 +127,7 @@ def test_what_needs_deadlines_says_so(tmp_path: Path, objective: str, message: s
 def test_plans_that_keep_weights_for_ever_are_refused(tmp_path: Path) -> None:
     text = TINY.replace("fusion: casco", "fusion: fast_printed") + "tenants: [tiny_cnn]\n"
     (found,) = errors_of(tmp_path, text)
-    assert "software: fusion 'fast_printed' keeps weights of one network on the chip" in found
+    assert "software: fusion 'fast_printed' keeps the weights of one network on chip" in found
 
 
 def test_shares_that_differ_too_much_are_refused(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_another_measurement_in_the_same_directory_is_refused(tmp_path: Path) ->
     with pytest.raises(UserError, match="on another machine: cpu: made up then, other now"):
         Memory(tmp_path, WANTED.record, {**MACHINE, "cpu": "other"})
     held = Memory(tmp_path, WANTED.record, MACHINE)
-    with pytest.raises(UserError, match="another process measures there"):
+    with pytest.raises(UserError, match="another process is measuring there"):
         Memory(tmp_path, WANTED.record, MACHINE)
     held.close()
 

@@ -92,7 +92,7 @@ def test_all_mistakes_are_said_at_once_with_line_and_key(tmp_path: Path) -> None
         ("", "is missing"),
         ("models: []", "models: [] must be a list of 1 at least"),
         ("models: [vgg16, vgg16]", "models[1]: 'vgg16' occurs twice"),
-        ("models: [vgg16]\ndata: cifar10", "say it as data_dir"),
+        ("models: [vgg16]\ndata: cifar10", "give it as data_dir"),
         (
             "models: [vgg16]\ndata_dir: here",
             "digits comes with a Python package; leave data_dir out",
@@ -100,7 +100,7 @@ def test_all_mistakes_are_said_at_once_with_line_and_key(tmp_path: Path) -> None
         ("models: [vgg16]\nthreads: 4096", "threads: 4096 must be at most"),
         (
             "models: [vgg16]\ncompression: [int8]\nfine_tune: 2",
-            "fine_tune: follows weights and channels",
+            "fine_tune: applies to weights and channels",
         ),
         ("models: [vgg16]\nsearch: factorail", "'factorail' is unknown; did you mean factorial?"),
         ("models: [vgg16]\nsearch: {optimizer: tpe}", "search.trials: is missing"),
@@ -162,7 +162,9 @@ executor: inline
 def test_the_kind_decides_what_a_file_is(tmp_path: Path) -> None:
     stack = written(tmp_path, "kind: stack\nmodels: [vgg16]\n")
     assert kind_of(stack) == "stack"
-    with pytest.raises(UserError, match="is a study of kind stack, which archloom run takes"):
+    with pytest.raises(
+        UserError, match="is a study of kind stack, which only archloom run accepts"
+    ):
         load_config(stack)
     assert kind_of(ROOT / "studies" / "quickstart.yaml") is None
     assert kind_of(tmp_path / "none.yaml") is None
