@@ -47,7 +47,7 @@ async function openDesign(label, scroll = false) {
   place.replaceChildren();
   if (scroll) document.getElementById("design").scrollIntoView();
   if (design === null) {
-    place.append(card("", "", element("p", {}, "The details of this design are not in this page. Shown by: ", commandFor(label))));
+    place.append(card("", "", element("p", {}, "The details of this design are not included in this page. They are printed by: ", commandFor(label))));
     return;
   }
   place.append(...hardwareCards(label, design));
@@ -59,7 +59,7 @@ function hardwareCards(label, design) {
   const figures = heads.slice(1, 1 + study.figures).map(([head], i) => `${head}: ${shown(row[i + 1])}`);
   const list = element("dl", {});
   for (const [name, value] of Object.entries(design.parameters)) list.append(element("dt", {}, name), element("dd", {}, String(value)));
-  const levels = tableOf(["level", "built of", "keeps", "instances", "bytes each", "words/cycle each"], design.levels);
+  const levels = tableOf(["level", "technology", "tensors", "instances", "bytes per instance", "words per cycle per instance"], design.levels);
   const parts = [...design.parts, ["all", design.area_mm2, design.tdp_w]];
   const state = row[1 + study.figures];
   return [
@@ -74,22 +74,22 @@ function networkCards(place, label, design, plan, more) {
   const network = study.networks[plan.network];
   const mine = plan.sums[0], other = plan.sums[1];
   place.append(element("h3", { class: "opened" }, `${network.name} on ${nameOf(label)}`));
-  const note = `EDP ${shown(mine[0])} J s, ${shown(other[0] / mine[0])}x lower than layer by layer. `
+  const note = `EDP ${shown(mine[0])} J s, ${shown(other[0] / mine[0])}x lower than unfused. `
     + `Mappings: ${plan.gaps}.${plan.spent ? ` Of a ${plan.spent}.` : ""}`;
   const pair = (...cards) => { const box = element("div", { class: "pair wide" }, ...cards); place.append(box); };
   const wide = (box) => { place.append(element("div", { class: "wide" }, box)); return box; };
   const sums = card("One pass", note, sumsTable(plan));
-  const busy = card("Latency by level", "Cycles that compute and each level are busy at least, beside the latency of the plan.");
+  const busy = card("Latency by level", "Minimum busy cycles of compute and of each level, and the latency of the plan.");
   pair(sums, busy);
-  const energy = card("Energy by level", "The plan found, and the plan that fuses nothing.");
-  const traffic = card("DRAM traffic", "What fusion saves: maps that never leave the chip.");
+  const energy = card("Energy by level", "This plan, and a plan without fused groups.");
+  const traffic = card("DRAM traffic", "Fusion saves the traffic of feature maps that stay on the chip.");
   pair(energy, traffic);
-  const byEnergy = wide(card("Energy by layer", "In the order in which they run. Click a bar to choose its layer."));
-  const byTime = wide(card("Latency by layer", "Coloured by what is busy longest; see the legend."));
-  const roof = card("Roofline", "Every layer: click one to choose it.");
+  const byEnergy = wide(card("Energy by layer", "In the order of execution. Click a bar to select its layer."));
+  const byTime = wide(card("Latency by layer", "Colour: the level that is busy longest; see the legend."));
+  const roof = card("Roofline", "All layers. Click one to select it.");
   const nest = card("Loop nest", "");
   pair(roof, nest);
-  const graph = wide(card(`What runs fused in ${network.name}`, graphNote(network, plan)));
+  const graph = wide(card(`Fusion plan of ${network.name}`, graphNote(network, plan)));
   const layers = layerTable(design, network, plan);
   const choose = chooser(network, plan, more, label, nest, graph, layers);
   busyPlot(busy, design, network, plan);
@@ -106,7 +106,7 @@ function networkCards(place, label, design, plan, more) {
 }
 
 function graphNote(network, plan) {
-  return `${network.about}. ${plan.fused.length ? "Colours enclose layers that run fused" : "Nothing runs fused"}. Hover over a layer for details, click to choose it.`;
+  return `${network.about}. ${plan.fused.length ? "Coloured areas are fused groups" : "No layers are fused"}. Hover over a layer for details, click to select it.`;
 }
 
 // What happens where a layer is chosen: its nest is shown, its node, row and point are marked.
@@ -129,7 +129,7 @@ function chooser(network, plan, more, label, nest, graph, layers) {
     graph.append(kindsLegend(network.graph), element("div", { class: "scroll tall" }, drawn.svg));
     marks.push((at) => drawn.mark(network.layers[at][0]));
   } else {
-    graph.append(element("p", {}, "The graph is too large for this page; shown by: ", element("code", {}, "archloom networks NETWORK --out FILE.svg")));
+    graph.append(element("p", {}, "The graph is too large for this page. It is drawn by: ", element("code", {}, "archloom networks NETWORK --out FILE.svg")));
   }
   layers.querySelectorAll("tr[data-layer]").forEach((row) => row.addEventListener("click", () => layer(Number(row.dataset.layer))));
   marks.push((at) => layers.querySelectorAll("tr[data-layer]").forEach((row) =>
@@ -138,17 +138,17 @@ function chooser(network, plan, more, label, nest, graph, layers) {
 }
 
 function nestsOf(label, more, at) {
-  if (!more) return [element("p", {}, "Loop nests of this design are not in this page; shown by: ", commandFor(label))];
+  if (!more) return [element("p", {}, "The loop nests of this design are not included in this page. They are printed by: ", commandFor(label))];
   const tiles = more.nests[at];
-  if (!tiles) return [element("p", {}, "This layer runs on the vector unit: there are no loops to choose.")];
+  if (!tiles) return [element("p", {}, "This layer runs on the vector unit, which has no mapping.")];
   return tiles.map(([times, covers, gap, lines]) =>
     element("div", {}, element("h4", {}, `${times}${covers || "one operation"} (${gap})`), element("pre", {}, lines)));
 }
 
 function memoryCard(wide, label, more) {
-  const box = wide(card("The shared buffer over time", more && typeof more.buffer !== "string" ? "What it holds over one pass of the plan." : ""));
-  if (!more) box.append(element("p", {}, "Not in this page for this design."));
-  else if (typeof more.buffer === "string") box.append(element("p", {}, `There is no picture: ${more.buffer}.`));
+  const box = wide(card("The shared buffer over time", more && typeof more.buffer !== "string" ? "Contents over one pass of the plan." : ""));
+  if (!more) box.append(element("p", {}, "Not included in this page for this design."));
+  else if (typeof more.buffer === "string") box.append(element("p", {}, `Not available: ${more.buffer}.`));
   else bufferPlot(box, more.buffer);
 }
 
@@ -158,13 +158,13 @@ function sumsTable(plan) {
     const [mine, other] = plan.sums.map((sums) => sums[i]);
     return [name, mine, other, other ? mine / other : null];
   });
-  return tableOf(["one pass", "this plan", "layer by layer", "ratio"], rows);
+  return tableOf(["one pass", "this plan", "unfused", "ratio"], rows);
 }
 
 function groupTable(network, plan) {
   const names = (layers) => (layers.length <= 4 ? layers.map((at) => network.layers[at][0]).join(", ")
     : `${network.layers[layers[0]][0]} .. ${network.layers[layers.at(-1)][0]} (${layers.length} layers)`);
-  const heads = ["group", "layers", "tiles", "resident weights", ...plan.kept, "peak KiB", "DRAM KiB layer by layer", "DRAM KiB", "cycles", "waiting"];
+  const heads = ["group", "layers", "tiles", "resident weights", ...plan.kept, "peak KiB", "unfused DRAM KiB", "DRAM KiB", "cycles", "waiting"];
   return tableOf(heads, plan.groups.map(([layers, tiling, resident, kept, ...numbers], at) =>
     [at, names(layers), tiling, resident, ...kept, ...numbers]));
 }

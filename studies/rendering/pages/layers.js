@@ -12,7 +12,7 @@ function layerAxis(names) {
 }
 
 function levelPlot(parent, design, plan) {
-  const rows = ["this plan", "layer by layer"];
+  const rows = ["this plan", "unfused"];
   const parts = [...design.levels.map((level) => level[0]), "compute", "leakage"];
   const values = plan.sums.map((sums) => [...sums[6], sums[7], sums[8]]);
   const data = parts.map((part, i) => ({
@@ -26,7 +26,7 @@ function levelPlot(parent, design, plan) {
 }
 
 function trafficPlot(parent, plan) {
-  const rows = ["this plan", "layer by layer"];
+  const rows = ["this plan", "unfused"];
   const data = [["read", 4], ["written", 5]].map(([name, at], i) => ({
     type: "bar", orientation: "h", name, y: rows, x: plan.sums.map((sums) => sums[at]),
     marker: { color: study.series[i] }, hovertemplate: `${name}: %{x:,.4g} KiB<extra>%{y}</extra>`,
@@ -130,8 +130,8 @@ function roofline(parent, design, network, plan, choose) {
     return {
       type: "scatter", mode: "markers", name, x: own.map((layer) => (dram(layer) > 0 ? layer[2] / dram(layer) : high)),
       y: own.map((layer) => layer[2] / layer[3]), customdata: own.map((layer) => layer[0]), hoverinfo: "text",
-      hovertext: own.map((layer) => `${escaped(network.layers[layer[0]][0])}<br>${shown(layer[2] / layer[3])} operations a cycle`
-        + `<br>${dram(layer) > 0 ? `${shown(layer[2] / dram(layer))} for a byte of DRAM traffic` : "moves nothing through DRAM"}`),
+      hovertext: own.map((layer) => `${escaped(network.layers[layer[0]][0])}<br>${shown(layer[2] / layer[3])} operations per cycle`
+        + `<br>${dram(layer) > 0 ? `${shown(layer[2] / dram(layer))} operations per byte of DRAM traffic` : "no DRAM traffic"}`),
       marker: { color: colour, size: 9, line: { color: "white", width: 0.7 },
         symbol: own.map((layer) => (dram(layer) > 0 ? "circle" : "triangle-right")) },
       unselected: { marker: { opacity: 0.3 } },
@@ -143,8 +143,8 @@ function roofline(parent, design, network, plan, choose) {
     marks(true, "layers on MACs", study.series[0]), marks(false, "layers on the vector unit", study.series[1]),
   ], {
     height: 430, hovermode: "closest",
-    xaxis: { type: "log", title: { text: "operations for a byte of DRAM traffic" }, dtick: 1, range: [Math.log10(low), Math.log10(high * 1.5)], exponentformat: "power" },
-    yaxis: { type: "log", title: { text: "operations a cycle" }, dtick: 1, exponentformat: "power" },
+    xaxis: { type: "log", title: { text: "operations per byte of DRAM traffic" }, dtick: 1, range: [Math.log10(low), Math.log10(high * 1.5)], exponentformat: "power" },
+    yaxis: { type: "log", title: { text: "operations per cycle" }, dtick: 1, exponentformat: "power" },
   });
   place.on("plotly_click", (event) => {
     if (event.points[0].customdata !== undefined) choose(event.points[0].customdata);

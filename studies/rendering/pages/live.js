@@ -12,7 +12,7 @@ async function look() {
     version = now.version;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    said.textContent = "Live: the server does not answer any more; this is what it said last.";
+    said.textContent = "Live: the server does not answer; this is its last state.";
   }
   setTimeout(look, ASK_MS);
 }

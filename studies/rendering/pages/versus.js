@@ -9,10 +9,10 @@ async function showVersus() {
   if (labels[0] !== state.left || labels[1] !== state.right) return;
   place.replaceChildren();
   const names = labels.map(nameOf);
-  const figures = card("Figures and parameters", "Shaded: where they differ.", figuresTable(labels, names));
+  const figures = card("Figures and parameters", "Shaded: values that differ.", figuresTable(labels, names));
   if (designs.includes(null)) {
     const missing = labels[designs.indexOf(null)];
-    place.append(figures, card("", "", element("p", {}, `The details of ${nameOf(missing)} are not in this page. Shown by: `, commandFor(missing))));
+    place.append(figures, card("", "", element("p", {}, `The details of ${nameOf(missing)} are not included in this page. They are printed by: `, commandFor(missing))));
     return;
   }
   const costs = card("Costs by level", "Of one pass of each network.", costsTable(designs, names));

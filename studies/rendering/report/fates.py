@@ -15,14 +15,14 @@ def fate_rows(view: StudyView) -> Rows:
     kept = [design for design in view.designs if design.kept]
     front = sum(design.on_front for design in kept)
     stopped = sum(design.state == "stopped" for design in kept if not design.on_front)
-    note = f"of {stopped} halving ended the search early" if stopped else ""
+    note = f"halving ended the software search of {stopped} early" if stopped else ""
     rows: list[list[Cell]] = [
         ["on the Pareto front", front, "", ""],
         ["dominated by a design of the front", len(kept) - front, note, ""],
         *_beyond_limits(view),
         *_without_figures(view.losses),
     ]
-    heads = ["what became of them", "designs", "amounts", "what would help"]
+    heads = ["outcome", "designs", "amounts", "suggested change"]
     return heads, [row for row in rows if row[1]]
 
 
@@ -38,7 +38,7 @@ def _beyond_limits(view: StudyView) -> Iterator[list[Cell]]:
         if found:
             unit = objective.facts.unit
             amounts = f"have {_span(found)} {unit}".rstrip()
-            yield [f"break the limit {limit.text}", len(found), amounts, ""]
+            yield [f"violates the limit {limit.text}", len(found), amounts, ""]
 
 
 def _without_figures(losses: Sequence[Trial]) -> Iterator[list[Cell]]:

@@ -95,7 +95,7 @@ def status_text(status: StudyStatus) -> str:
         text += f", {len(status.failures)} rounds failed"
     if status.process is None:
         over = status.trials >= status.trials_wanted
-        return f"{text}; {'the study has ended' if over else 'no process works on it'}"
+        return f"{text}; {'the study has ended' if over else 'no process is running it'}"
     running = [label for label, *_ in status.running]
     doing = ", ".join([*status.stages, *running[:4]]) or "proposing designs"
     more = f" and {len(running) - 4} more" if len(running) > 4 else ""
@@ -160,7 +160,7 @@ def live_server(report: LiveReport, host: str, port: int) -> ThreadingHTTPServer
     except OSError as error:
         raise UserError(
             f"--host {host} --port {port}: cannot listen there ({error.strerror}); "
-            "say another port, or --port 0 for any that is free"
+            "choose another port, or --port 0 for a free one"
         ) from None
     return made
 

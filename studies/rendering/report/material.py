@@ -72,7 +72,7 @@ class Material:
     networks: tuple[Network, ...] = ()
     apart: Mapping[str, Apart] = field(default_factory=dict)
     shares: Mapping[str, Mapping[str, float] | None] = field(default_factory=dict)
-    excluded: Exclusions | str = "not looked at"
+    excluded: Exclusions | str = "not computed"
 
     @property
     def shown(self) -> tuple[Design, ...]:
@@ -106,13 +106,13 @@ class Gatherer:
             UserError: there is no study, or has no finished trial yet.
         """
         view = load_view(self._location, self._pick)
-        stages.advance("taking designs apart")
+        stages.advance("computing details of designs")
         reader = TrialReader(self._location)
         workloads = kept_workloads(self._location, reader.header)
         shown = Material(view).shown
         heavy = {design.label for design in shown if design.on_front or design == view.baseline}
         apart = {d.label: self._apart(reader, d.trial, d.label in heavy) for d in shown}
-        stages.advance("asking which parameters decide")
+        stages.advance("computing importances of parameters")
         shares, excluded = self._space(view)
         networks = tuple(workload.network for workload in workloads)
         return Material(view, networks, apart, shares, excluded)
@@ -158,7 +158,7 @@ def _buffers(reader: TrialReader, trial: Trial) -> tuple[BufferContents | str, .
 
 def _buffer(cost: "NetworkCost") -> BufferContents | str:
     if cost.hardware.fusion_level is None:
-        return f"{cost.hardware.name} has no one buffer that all layers share"
+        return f"{cost.hardware.name} has no buffer that is shared by all layers"
     try:
         return buffer_contents(cost, _SEGMENTS)
     except ValueError as error:

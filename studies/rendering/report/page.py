@@ -36,7 +36,7 @@ HEAVY_BYTES: Final = 200_000
 _MOST_PAIRS: Final = 6
 
 #: designs of the table that says of all what the front's table says
-_TABLE_HELP: Final = COLUMNS | {"state": "how far its software was searched; see the legend"}
+_TABLE_HELP: Final = COLUMNS | {"state": "progress of the software search; see the legend"}
 
 
 def study_page(values: Mapping[str, Any]) -> str:
@@ -92,7 +92,7 @@ def _order(material: Material) -> list[str]:
 
 
 def picked_details(material: Material) -> Details | None:
-    """Return the picked design taken apart; None if there is none, or it cannot be."""
+    """Return the details of the selected design; None if there is none, or it cannot be."""
     view = material.view
     if view.picked is None:
         return None
@@ -133,7 +133,7 @@ def subtitle(view: StudyView, details: Details | None) -> str:
         return text
     hardware = details["hardware"]
     return (
-        f"{text}, priced with technology table {hardware['technology']}, "
+        f"{text}, technology table {hardware['technology']}, "
         f"{hardware['dram']} at {hardware['dram_pj_per_bit']:g} pJ/bit"
     )
 
@@ -145,7 +145,7 @@ def _tiles(view: StudyView) -> list[tuple[str, str, str]]:
     pick = view.designs[view.picked]
     return [
         *tiles,
-        ("Picked design", f"trial {pick.label}", f"on the front, {view.rule}"),
+        ("Selected design", f"trial {pick.label}", f"on the front, {view.rule}"),
         *(
             (
                 f"Its {objective.title}",
@@ -163,7 +163,7 @@ def _against(baseline: Design | None, design: Design, objective: Objective) -> s
         return ""
     mine, theirs = design.figure(objective), baseline.figure(objective)
     if f"{mine / theirs:.3g}" == "1":
-        return f"as much as {baseline.label}"
+        return f"the same as {baseline.label}"
     if mine <= theirs:
         return f"{theirs / mine:.3g}x less than {baseline.label}"
     return f"{mine / theirs:.3g}x more than {baseline.label}"

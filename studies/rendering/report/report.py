@@ -34,7 +34,7 @@ def write_report(
     """
     out = out or (location if isinstance(location, Path) else None)
     if out is None:
-        raise UserError(f"{location} has no directory; say with --out where its report goes")
+        raise UserError(f"{location} has no directory; give one for the report with --out")
     check_folder(out)
     stages.begin("writing the report", 5)
     stages.advance("reading the study", 0)

@@ -33,7 +33,7 @@ def test_every_design_with_an_edp_can_be_opened(material: Material, page: Page) 
     labels = [*(d.label for d in material.view.designs), "eyeriss"]
     assert sorted(page.carried("numbers")) == sorted(labels)
     assert list(page.data["rows"]) == labels
-    assert "here for all designs with an EDP" in page.text
+    assert "included for all designs with an EDP" in page.text
 
 
 def test_designs_of_the_front_and_the_baseline_have_pictures(
@@ -145,6 +145,6 @@ def test_trials_are_counted_by_what_became_of_them(material: Material) -> None:
         for d in view.designs[:2]
     ]
     heads, rows = fate_rows(replace(view, losses=tuple(lost)))
-    assert heads[:2] == ["what became of them", "designs"]
+    assert heads[:2] == ["outcome", "designs"]
     assert rows[-1] == ["failed: KeyError", 2, "gone", ""]
     assert sum(row[1] for row in rows[:2] if isinstance(row[1], int)) == len(view.designs)

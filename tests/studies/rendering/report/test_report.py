@@ -131,7 +131,7 @@ def test_the_page_says_what_was_studied_and_how_it_is_priced(page: Page, view: S
     assert "lpddr4 at 8 pJ/bit" in page.text
     assert view.picked is not None
     assert f"trial {view.designs[view.picked].label}" in page.text
-    for word in ("layer by layer", "less than eyeriss", "Hypervolume", "reference point"):
+    for word in ("unfused", "less than eyeriss", "Hypervolume", "reference point"):
         assert word in page.text
     for word in ("block.conv2", "spad"):
         assert word in everything(page.html)
