@@ -329,7 +329,7 @@ def test_the_report_draws_every_network_with_what_is_fused_in_it(finished_study:
     (group,) = design_data(details, places)["networks"][0]["fused"]
     label, about, members, lines = group
     assert label == "group 0: 4 tiles"
-    assert about.startswith("group 0: 3 layers, 4x16, 4 tiles, ")
+    assert about.startswith("group 0: 3 layers, 4x16 (4 tiles); DRAM ")
     assert [nodes[at] for at in members] == names[:3]
     assert lines
     assert all(len(graph["lines"][line]) >= 4 for line in lines)

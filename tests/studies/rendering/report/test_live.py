@@ -80,7 +80,7 @@ def test_before_the_first_trial_it_waits(address: str, study: Path) -> None:
     for path in ("", "body.html"):
         page = Page(got(f"{address}{path}"))
         assert "has no finished trial yet" in page.text
-        assert "fills itself" in page.text
+        assert "page updates" in page.text
 
 
 def test_other_addresses_are_not_found(address: str) -> None:
@@ -108,7 +108,7 @@ def test_what_a_study_does_is_said_in_a_line() -> None:
     def text(**more: object) -> str:
         return status_text(StudyStatus(**{**known, "running": (), **more}))  # type: ignore[arg-type]
 
-    assert text() == "3 of 6 trials, 2 on the front; no process works on it"
+    assert text() == "3 of 6 trials, 2 on the front; no process is running it"
     assert text(trials=6).endswith("the study has ended")
     assert text(process=4).endswith("running: proposing designs")
     busy = text(process=4, running=running, failures=(None,))
@@ -118,8 +118,8 @@ def test_what_a_study_does_is_said_in_a_line() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--port", "0"), "--port 0 is for --live"),
-        (("--host", "localhost"), "--host localhost is for --live"),
+        (("--port", "0"), "--port 0 needs --live"),
+        (("--host", "localhost"), "--host localhost needs --live"),
         (("--live", "--out", "pages"), "--out pages: --live writes no file"),
         (("--live", "--port", "70000"), "--port 70000 must be at most 65535"),
         (("--live", "--port", "0", "--host", "no such"), "--host no such --port 0: cannot listen"),
