@@ -92,6 +92,7 @@ class LiveFront:
         self._unseen: dict[int, Callable[[], Trial]] = {}
         self._told: set[int] = set()
         self._corner: tuple[float, ...] = ()
+        self._first_volume: float | None = None
         self.certified: float | None = None
 
     @property
@@ -108,13 +109,10 @@ class LiveFront:
         return front_of([*self._front.trials, *under_way], self._objective_set)
 
     @property
-    def volume_percent(self) -> float | None:
-        """``volume`` in percent of the box from the best cost of each objective to the corner."""
-        from archloom.search import hypervolume_percent
-
-        if self.volume is None:
-            return None
-        return hypervolume_percent(self.volume, self._front.costs.min(axis=0), self._corner)
+    def volume_gain(self) -> float | None:
+        """``volume`` over that of the first batch: it never falls, as percent of a box might whose
+        ideal point moves."""
+        return self.volume / self._first_volume if self.volume and self._first_volume else None
 
     @cached_property
     def volume(self) -> float | None:
@@ -161,10 +159,10 @@ class LiveFront:
         self.__dict__.pop("volume", None)
         if not self._corner and priced:
             self._corner = tuple(_BEYOND * max(column) for column in zip(*priced, strict=True))
+            self._first_volume = self.volume
             self._tell(
                 f"hypervolume: reference point {self._corner_text()} ({_BEYOND:g} x the worst of "
-                "the first batch); given in percent of the box from the ideal point (best of each "
-                "objective) to it, in logarithms"
+                "the first batch), in logarithms; given relative to that of the first batch"
             )
         self._update()
 

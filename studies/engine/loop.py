@@ -305,7 +305,7 @@ class _Loop:
                 over_limit=self._states["over_limit"],
                 validation=validation,
                 volume=self._live.volume,
-                volume_percent=self._live.volume_percent,
+                volume_gain=self._live.volume_gain,
                 certified=self._live.certified,
             )
         )

@@ -33,7 +33,7 @@ _STATUS: Final = {
     "front": "Number of designs on the Pareto front.",
     "volume": "Hypervolume of the front between base-10 logarithms of the objectives; reference "
     "point: 1.1 x the worst of the first batch.",
-    "volume_percent": "Hypervolume in percent of the box from the ideal to the reference point.",
+    "volume_gain": "Hypervolume over that of the first batch.",
     "certified": "Proven lower bound on the share of the largest possible hypervolume, 0 to 1.",
 }
 

@@ -156,10 +156,10 @@ def front_text(status: Status) -> str:
     parts = [f"Pareto front {status.front} design{'' if status.front == 1 else 's'}"]
     if status.best is not None:
         parts.append(f"best {status.best}")
-    if status.volume_percent is not None:
-        parts.append(f"hypervolume {status.volume_percent:.1f}%")
+    if status.volume_gain is not None:
+        parts.append(f"hypervolume {status.volume_gain:.3f} x first batch")
     if status.certified is not None:
-        parts.append(f"certified at least {100 * status.certified:.1f}% of the largest possible")
+        parts.append(f"certified at least {100 * status.certified:.1f}%")
     if status.failed:
         parts.append(f"{status.failed} crashed")
     if status.over_limit:

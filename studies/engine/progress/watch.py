@@ -62,8 +62,7 @@ class Status:
             None before they begin.
         volume: hypervolume of the front, in decades to the power of the objectives, below the
             worst costs of the first batch; None before that has ended.
-        volume_percent: the same in percent of the box between the best cost of each objective and
-            that corner.
+        volume_gain: the same over that of the first batch.
         certified: share of the greatest possible hypervolume that the front has for certain; None
             while nothing is proven.
     """
@@ -80,7 +79,7 @@ class Status:
     volume: float | None = None
     certified: float | None = None
     over_limit: int = 0
-    volume_percent: float | None = None
+    volume_gain: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

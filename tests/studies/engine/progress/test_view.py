@@ -18,7 +18,7 @@ from archloom.studies.engine.progress.watch import Running, Status
 
 from ....cases.studies import COMMAND, TINY, write_study
 
-STATUS = Status(8, 24, 2, 3, 0.5, "EDP 1.0e-09 J s", 5, 0, certified=0.678, volume_percent=63.25)
+STATUS = Status(8, 24, 2, 3, 0.5, "EDP 1.0e-09 J s", 5, 0, certified=0.678, volume_gain=1.25)
 
 
 class Clock:
@@ -44,9 +44,9 @@ def test_a_line_says_what_runs_how_far_it_is_and_how_long_it_may_take(clock: Clo
     monitor.finished("trial 8")
     monitor.status(STATUS)
     assert monitor.line() == (
-        "trials 8/24, round 2/3, Pareto front 5 designs, best EDP 1.0e-09 J s, hypervolume 63.2%, "
-        "certified at least 67.8% of the largest possible; running: trial 9 (round 2/3, 6 s); 2 "
-        "plans/s, about 12 s left"
+        "trials 8/24, round 2/3, Pareto front 5 designs, best EDP 1.0e-09 J s, "
+        "hypervolume 1.250 x first batch, "
+        "certified at least 67.8%; running: trial 9 (round 2/3, 6 s); 2 plans/s, about 12 s left"
     )
 
 
@@ -114,8 +114,8 @@ def test_the_display_lists_running_trials_and_what_was_found(clock: Clock) -> No
     assert lines[0].split() == ["trial", "8", "round", "2/3", "1:15", "casco(pe_x=4)"]
     assert "trials 8/24, round 2/3" in lines[1]
     assert lines[2] == (
-        "Pareto front 5 designs, best EDP 1.0e-09 J s, hypervolume 63.2%, certified at least 67.8% "
-        "of the largest possible"
+        "Pareto front 5 designs, best EDP 1.0e-09 J s, "
+        "hypervolume 1.250 x first batch, certified at least 67.8%"
     )
     assert lines[3] == "learning from 8 trials, 75 s"
 
