@@ -109,6 +109,7 @@ class ProgressView(Monitor):
         tasks = self.running()
         for running, seconds in tasks[:_LISTED]:
             texts = (running.label, running.stage, _clock(seconds), running.design)
+            # the same rows on a narrow terminal: of names of designs the end is cut
             rows.add_row(*(Text(t, no_wrap=True, overflow="ellipsis") for t in texts))
         parts: list[object] = [rows] if tasks else []
         if len(tasks) > _LISTED:
@@ -119,9 +120,9 @@ class ProgressView(Monitor):
             head = describe(status).removesuffix(f", {front_text(status)}")
             drawn = ProgressBar(total=1.0, completed=status.fraction, width=24)
             bar.add_row(drawn, Text(f"{head}  {self.rate_text()}"))
-            parts += [bar, Text(front_text(status), no_wrap=True, overflow="ellipsis")]
+            parts += [bar, Text(front_text(status))]
         if stage := self.stage_text():
-            parts.append(Text(stage, no_wrap=True, overflow="ellipsis"))
+            parts.append(Text(stage))
         return Group(*parts)  # type: ignore[arg-type]
 
     def _keep_looking(self) -> None:

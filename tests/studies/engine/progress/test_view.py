@@ -118,6 +118,9 @@ def test_the_display_lists_running_trials_and_what_was_found(clock: Clock) -> No
         "hypervolume 1.250 x first batch, certified at least 67.8%"
     )
     assert lines[3] == "learning from 8 trials, 75 s"
+    narrow = StringIO()
+    Console(file=narrow, width=80).print(view.picture())
+    assert lines[2] in " ".join(narrow.getvalue().split())
 
 
 def test_a_log_that_nobody_reads_any_more_does_not_end_a_study(clock: Clock) -> None:
