@@ -96,15 +96,16 @@ def _figures() -> Iterator[Figure]:
             published,
             SOURCE,
             None,
-            "zeros at random places leave vectors of 8 and 16 in part empty",
+            "zeros at random positions leave vectors of 8 and 16 partly empty",
         )
 
 
 TEXT: Final = f"""
-A tensor core that multiplies a column of A and a row of B, both without their zeros, in vectors of
-{VECTORS[0]} x {VECTORS[1]}: the time of a product of {SIZE} x {SIZE} matrices over that of the
-dense one. In the model 128 multipliers skip the zeros of both (`skipped`). "Vectors in part" is
-what a tile of {TILE} x {TILE} needs where zeros are at random places: the mean number of vectors
-that hold anything. The model is up to twice too fast, because its vectors are always full; with
-that it is within 12% of the measured times. Nothing was tuned for this core either.
+This tensor core multiplies a column of A and a row of B, both without their zeros, in vectors of
+{VECTORS[0]} x {VECTORS[1]}. The figure is the time of a product of {SIZE} x {SIZE} matrices divided
+by that of the dense product. In the model 128 multipliers skip the zeros of both matrices
+(`skipped`). "Vectors in part" is the time of a tile of {TILE} x {TILE} with zeros at random
+positions: the mean number of vectors that contain a nonzero value. The model is up to twice too
+fast, because its vectors are always full; with partly filled vectors it is within 12% of the
+measured times. Nothing was tuned for this core.
 """

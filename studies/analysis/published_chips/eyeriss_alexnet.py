@@ -145,7 +145,7 @@ def _latency(name: str, ms: float, shape: Measured) -> Figure:
         shape.processing_ms,
         f"{JSSC}, table V",
         (0.8, 1.0),
-        "the chip ramps up and drains between passes, and loads filters before each",
+        "the chip fills and drains its array between passes, and loads filters before each",
     )
 
 
@@ -157,12 +157,12 @@ def _power(name: str, power: float, dense: float, shape: Measured) -> Figure:
         f"{JSSC}, table V",
         (0.6, 1.0),
         f"clock tree and control are not modelled; {dense / shape.power_mw:.2f} if zeros are "
-        "computed and the array's wires are free",
+        "computed and the array's wires cost no energy",
     )
 
 
 def _traffic(name: str, level: str, ours: float, theirs: float) -> Figure:
-    compressed = "the chip compresses maps on their way to DRAM; the model does not"
+    compressed = "the chip compresses feature maps in DRAM; the model does not"
     counted = "follows from the mapping; the paper does not say how its figure was counted"
     reason = compressed if level == "DRAM" else counted
     return Figure(f"{name}, {level} traffic, MB", ours, theirs, f"{JSSC}, table V", None, reason)
@@ -170,11 +170,12 @@ def _traffic(name: str, level: str, ours: float, theirs: float) -> Figure:
 
 TEXT: Final = """
 The preset `eyeriss` (`archloom hardware eyeriss`) runs the convolutions of AlexNet, four images at
-a time, with the mappings that the chip ran: filter rows along the columns of PEs, output rows along
-the rows, and the numbers of filters, channels, rows and images of a pass from table III of the
-paper. Strips of rows that do not fill the array are counted exactly. Energies are those of table
-`eyeriss_65nm`: 2 pJ for a MAC; 1, 4 and 15 pJ for 16 bits of a scratchpad, of a hop in the array
-and of the buffer; and 30 mW that do not depend on the work. Two switches are on, because the chip
-has both: `input_zeros: gated`, with the zeros in the inputs of table V, and `network: mesh`. The
-mesh pays for every hop, where the chip has buses: an upper estimate of the array's wires.
+a time, with the mappings that the chip ran: filter rows are unrolled along the columns of PEs and
+output rows along the rows; the numbers of filters, channels, rows and images of a pass are those of
+table III of the paper. Strips of rows that do not fill the array are counted exactly. Energies are
+those of table `eyeriss_65nm`: 2 pJ for a MAC; 1, 4 and 15 pJ per 16 bits for a scratchpad, a hop in
+the array and the buffer; and 30 mW that do not depend on the work. Two options are on, because
+the chip has both features: `input_zeros: gated`, with the fractions of zeros in the inputs from
+table V, and `network: mesh`. The mesh charges energy for every hop, while the chip has buses, so
+this is an upper estimate of the energy of the array's wires.
 """

@@ -19,8 +19,8 @@ from .figures import Chapter, Figure
 from .random_zeros import counted, in_vectors, mean, mean_of_largest, mixed, summed
 
 JETCAS: Final = "Chen et al., JETCAS 9(2), 2019"
-TABLE: Final = f"{JETCAS}, table VI, as remembered; agrees with a ratio in the text"
-REMEMBERED: Final = f"{JETCAS}, table VI, as remembered"
+TABLE: Final = f"{JETCAS}, table VI, recalled, not read; agrees with a ratio in the text"
+REMEMBERED: Final = f"{JETCAS}, table VI, recalled, not read"
 ARTEFACT: Final = "Sparseloop (Wu et al., MICRO 2022), artefact, figure 12"
 EVALUATIONS: Final = 32_000
 
@@ -209,7 +209,7 @@ def _networks(chip: Hardware) -> Iterator[Figure]:
         1 / 0.76,
         f"{JETCAS}, section V-B: 24% less throughput",
         None,
-        "transfers hide behind work in the model; the chip's come in bursts",
+        "transfers overlap with compute in the model; on the chip they come in bursts",
     )
     dense = inference(mobilenet_layers(dense=True), computed)
     yield Figure(
@@ -218,7 +218,7 @@ def _networks(chip: Hardware) -> Iterator[Figure]:
         1282.1,
         TABLE,
         None,
-        "the chip skips the zeros of inputs, of which the paper does not say how many there are",
+        "the chip skips zeros of inputs; the paper does not give their number",
     )
     plain = inference(alexnet_layers(pruned=False), chip)
     yield from _throughputs("AlexNet", plain, 102.1, TABLE)
@@ -230,21 +230,21 @@ def _networks(chip: Hardware) -> Iterator[Figure]:
 
 def _throughputs(name: str, ours: Inference, theirs: float, source: str) -> Iterator[Figure]:
     rows: tuple[tuple[str, Callable[[Inference], float], str], ...] = (
-        ("", lambda i: i.seconds, "zeros are spread evenly, and no PE waits for another"),
+        ("", lambda i: i.seconds, "the model spreads zeros evenly, and no PE waits for another"),
         (
             ", pairs in part",
             lambda i: i.seconds_in_pairs,
-            "odd numbers of weights leave a MAC idle",
+            "additionally, odd numbers of weights leave a MAC idle",
         ),
         (
             ", PEs wait for weights",
             lambda i: i.seconds_per_weights,
-            "and all PEs wait for the last one when weights change",
+            "additionally, all PEs wait for the slowest one when weights change",
         ),
         (
             ", PEs wait for windows",
             lambda i: i.seconds_per_window,
-            "or for each window of inputs: more than the chip does",
+            "PEs wait for the slowest one for each window of inputs: more than the chip waits",
         ),
     )
     for what, seconds, reason in rows:
@@ -253,9 +253,9 @@ def _throughputs(name: str, ours: Inference, theirs: float, source: str) -> Iter
 
 def _efficiencies(name: str, ours: Inference, theirs: float, source: str) -> Iterator[Figure]:
     missing = "clock tree, control of the PEs and decoding of zeros are not modelled"
-    wires = "inputs and sums cross the mesh unpacked in the model, packed on the chip"
+    wires = "inputs and sums cross the mesh uncompressed in the model, compressed on the chip"
     for what, joules, reason in (
-        ("", ours.joules, f"{missing}, and wires are free"),
+        ("", ours.joules, f"{missing}, and wires cost no energy"),
         (", on a mesh", ours.joules_on_a_mesh, f"{missing}; {wires}"),
     ):
         yield Figure(
@@ -265,27 +265,29 @@ def _efficiencies(name: str, ours: Inference, theirs: float, source: str) -> Ite
 
 TEXT: Final = f"""
 The preset `eyeriss_v2` runs one image of MobileNet (half as wide, 128x128) and of AlexNet. Weights
-and inputs are `skipped` where they are zero, weights are packed (`run_length`), and mappings are
-the best of 2 x {EVALUATIONS:,} that the annealing search tries for each layer, as the paper does
-not print the chip's. Energies are those of the first Eyeriss (`eyeriss_65nm`), which were not
-fitted to this chip.
+and inputs that are zero are `skipped`, and weights are compressed (`run_length`). The mapping of
+each layer is the best of 2 x {EVALUATIONS:,} that the annealing search evaluates, because the paper
+does not give the chip's mappings. Energies are those of the first Eyeriss (`eyeriss_65nm`), which
+were not fitted to this chip.
 
-Cycles of one PE are recorded in Sparseloop's artefact, with the shares of what is not zero for
-eight layers; the products without a zero for all 28. Where only those are known, they are shared
-out evenly between weights and inputs. AlexNet's zeros are those of table V of the first Eyeriss,
-and of Han et al. (NeurIPS 2015, table 4) for the inputs of its last three layers and for the
-weights that are left: the chip ran another pruned AlexNet (Yang et al., CVPR 2017), whose shares
-were not found. Of table VI only
-the abstract's two figures were read. The others are remembered: 278.7 and 664.6 agree with the
-text's ratios to those (5.3 and 3.9), 1282.1 and 102.1 with each other (12.6), 174.8 with nothing.
+Sparseloop's artefact records the cycles of one PE and the fractions of nonzero values for eight
+layers, and the number of products without a zero operand for all 28. If only that number is known,
+the zeros are assumed to be divided evenly between weights and inputs. AlexNet's zeros are from
+table V of the first Eyeriss; for the inputs of the last three layers and for the remaining weights
+they are from Han et al. (NeurIPS 2015, table 4). The chip ran another pruned AlexNet (Yang et al.,
+CVPR 2017), whose fractions were not found. Of table VI, only the two figures in the abstract were
+read. The others are recalled: 278.7 and 664.6 agree with their ratios to those two in the text
+(5.3 and 3.9), 1282.1 and 102.1 agree with their ratio to each other (12.6), and 174.8 is not
+confirmed by any ratio.
 
-What decides: cycles of a PE follow from the shares, 1 to 7% low, because zeros cluster. For the
-whole chip the model is 1.3 to 2 times too fast. Rows below the first take away one assumption after
-the other, with independent zeros: pairs of weights that are not full, then PEs that wait for the
-last one when weights change, or for every window of inputs, which is more than the chip does. So
-the even spread and the balance of the model explain at most two thirds of what MobileNet and
-AlexNet are too fast, and all of it in sparse AlexNet. The rest (ours, not computed) may be what the
-paper names: pipelines of seven stages that fill, depthwise layers on which the chip is slower than
-its dense twin, and in AlexNet classifiers whose weights reach PEs too slowly. Whether wires cost
-anything decides the energy by a factor of three and more.
+Causes of the differences: the cycles of one PE follow from the fractions, and are 1 to 7% low,
+because zeros cluster. For the whole chip the model is 1.3 to 2 times too fast. The rows below the
+first one remove one assumption after the other, with independent random zeros: first, pairs of
+weights are not always full; then, PEs wait for the slowest one when weights change, or for every
+window of inputs, which is more than the chip waits. So the assumptions of evenly spread zeros and
+balanced PEs explain at most two thirds of the difference for MobileNet and AlexNet, and all of it
+for sparse AlexNet. The rest may be due to causes that the paper names (this is our explanation, not
+computed): the fill of pipelines of seven stages, depthwise layers on which the chip is slower than
+its dense counterpart, and, in AlexNet, classifiers whose weights reach the PEs too slowly. Whether
+wires cost energy changes the energy by a factor of three or more.
 """

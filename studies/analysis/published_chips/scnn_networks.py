@@ -143,7 +143,7 @@ def _speedups(
         published,
         source,
         None,
-        "every product without a zero takes its share of a cycle, and no PE waits",
+        "in the model vectors are always full, and no PE waits",
     )
     yield Figure(
         f"{title}: speed-up, vectors in part",
@@ -151,21 +151,22 @@ def _speedups(
         published,
         source,
         None,
-        "zeros at random places: vectors of four are in part empty, and PEs wait for the last",
+        "zeros at random positions: vectors of four are partly empty, and PEs wait for the slowest",
     )
 
 
 TEXT: Final = """
-SCNN is 64 PEs, each with a part of the map and the products of four weights and four inputs in a
-cycle. Its twin has as many multipliers, and dot products of 4 x 4 channels in each PE. Both have
-the same mapping in the model; `weight_zeros` and `input_zeros` are `skipped` for SCNN, so the
-model's speed-up is what the zeros save. Weights left and zeros of the inputs are those of the
-pruned AlexNet and VGG-16 (Han et al., NeurIPS 2015, tables 4 and 5); in GoogLeNet the paper sets
-shares for all layers. Nothing was tuned for this chip. Published figures are from a summary of the
-paper, not from its pictures.
+SCNN has 64 PEs. Each PE holds a part of the feature map and computes the products of four weights
+and four inputs in a cycle. The dense counterpart has the same number of multipliers, arranged as
+dot products of 4 x 4 channels in each PE. In the model both have the same mapping; `weight_zeros`
+and `input_zeros` are `skipped` for SCNN, so the model's speed-up is the work that zeros save. The
+fractions of nonzero weights and inputs are those of the pruned AlexNet and VGG-16 (Han et al.,
+NeurIPS 2015, tables 4 and 5); for GoogLeNet the paper sets one fraction for all layers. Nothing was
+tuned for this chip. The published figures are from a summary of the paper, not from its plots.
 
-"Vectors in part" counts on numpy's random zeros what the model leaves out: each vector of up to
-four inputs meets each vector of up to four weights of eight output channels, and PEs wait for the
-last one after those. That the model's zeros fill vectors evenly decides the difference: at a tenth
-of weights and of inputs, it is four times too fast.
+"Vectors in part" adds an effect that the model does not have, computed for zeros at random
+positions: each vector of up to four inputs meets each vector of up to four weights of eight output
+channels, and after those the PEs wait for the slowest one. The difference arises because the
+model's nonzero values always fill the vectors: with a tenth of the weights and of the inputs left,
+the model is four times too fast.
 """

@@ -59,10 +59,10 @@ def tpu_v3() -> Chapter:
 def _limits(hardware: Hardware) -> tuple[Figure, ...]:
     peak = 2e-6 * hardware.macs * hardware.frequency_mhz
     ridge = peak * 1e3 / hardware.dram_gbytes_per_s
-    close = (0.99, 1.01)
+    close, rounded = (0.99, 1.01), "the paper rounds this figure"
     return (
-        Figure("peak, TFLOP/s", peak, 123, f"{FAST}, table 4", close, "rounded there"),
-        Figure("ridge, FLOP/byte", ridge, 137, f"{FAST}, section 3.3.1", close, "rounded there"),
+        Figure("peak, TFLOP/s", peak, 123, f"{FAST}, table 4", close, rounded),
+        Figure("ridge, FLOP/byte", ridge, 137, f"{FAST}, section 3.3.1", close, rounded),
     )
 
 
@@ -74,7 +74,7 @@ def _shares(cycles: Counter[str], macs: Counter[str]) -> tuple[Figure, ...]:
             5.0,
             f"{FAST}, table 2",
             (0.95, 1.05),
-            "theirs counts other operations too",
+            "the paper counts other operations too",
         ),
         Figure(
             "depthwise share of time, %",
@@ -100,8 +100,8 @@ def _utilisation(
             14.8,
             f"{FAST}, section 3.3.2",
             None,
-            "depthwise layers decide it; layers of the vector unit are left out, as their compiler "
-            "fuses them into others (0.5% of its time)",
+            "mostly due to depthwise layers; layers of the vector unit are left out, because the "
+            "paper's compiler fuses them into others (0.5% of its time)",
         ),
         Figure(
             "utilisation of depthwise layers, %",
@@ -109,22 +109,23 @@ def _utilisation(
             14.8 * 5.0 / 65.3,
             "from the figures above",
             None,
-            "one row of the array for each channel gives 1/128 = 0.78% at best; how their compiler "
-            "packs more into it is not published",
+            "one row of the array for each channel gives 1/128 = 0.78% at best; how the paper's "
+            "compiler reaches more is not published",
         ),
         Figure(
             "utilisation of other convolutions, %",
             percent("other"),
             14.8 * 94.67 / 34.2,
-            f"from those above and {FAST}, table 2",
+            f"from the figures above and {FAST}, table 2",
             None,
-            "the model hides all transfers behind work, and fill and drain of the array are off",
+            "in the model all transfers overlap with compute; fill and drain of the array are off",
         ),
     )
 
 
 TEXT: Final = f"""
 The preset `tpu_v3` runs EfficientNet-B7 with 128 images in a pass (FAST, table 4: 2 x 64), layer by
-layer. Mappings are the best of {EVALUATIONS:,} that the annealing search tries for each of the
-distinct layers. Utilisation is MACs over cycles times all MACs of the chip.
+layer. The mapping of each distinct layer is the best of {EVALUATIONS:,} that the annealing search
+evaluates. Utilisation is the number of MACs divided by cycles times the number of MAC units of the
+chip.
 """
