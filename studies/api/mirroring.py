@@ -1,4 +1,4 @@
-"""Studies that are shown elsewhere while they run."""
+"""Copies of running studies in other programs' storage."""
 
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def optuna_mirror(source: "str | PathLike[str]", storage: str) -> Callback:
-    """Return a callback that keeps a study in a storage of Optuna, for ``optuna-dashboard``.
+    """Return a callback that copies a study into an Optuna storage, for ``optuna-dashboard``.
 
-    Its first call adds all trials that have ended, as ``archloom export --format optuna`` does;
-    each later one adds its trial.
+    The first call adds all trials that have finished, as ``archloom export --format optuna`` does;
+    each later call adds its trial.
 
     Args:
-        source: where the study is kept, or will be: its directory, or
+        source: location of the study, which need not exist yet: a directory, or
             ``postgresql://HOST/DATABASE#STUDY``.
         storage: URL of the storage, such as ``sqlite:///study.db``.
     """
