@@ -85,7 +85,7 @@ def read_tasks(path: Path, sought: Sought, case: str | None = None) -> list[Task
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         raise UserError(f"{path}: {reason}") from None
     if not found:
-        raise UserError(f"{path}: holds no cases; it needs one JSON object a line")
+        raise UserError(f"{path}: holds no cases; it needs one JSON object per line")
     bad = [(line, what) for line, what in found if not isinstance(what, Task)]
     if bad:
         raise UserError("\n".join(_refusal(path, bad, len(found))))

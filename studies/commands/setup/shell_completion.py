@@ -8,8 +8,8 @@ from archloom.studies.commands.options import Argument, echo
 from archloom.studies.rendering.text import known
 
 COMPLETION_EXAMPLES: Final = (
-    'eval "$(archloom completion bash)"',
     "archloom completion zsh > ~/.zfunc/_archloom",
+    'eval "$(archloom completion bash)"',
     "archloom completion fish | source",
 )
 

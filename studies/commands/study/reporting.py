@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 from archloom.studies.commands.options import Option, Pick, Study, echo
 from archloom.studies.config import Location
 from archloom.studies.rendering.text import new_console, print_line
-from archloom.studies.storage import is_stack
 
 from ...errors import UserError
 
@@ -54,10 +53,13 @@ def report(
 
     With --live no file is written: the page is served to browsers and updated until Ctrl-C.
     """
-    _check(study, live, out, port, host)
+    from archloom.studies.storage import is_stack
+
+    stack = is_stack(study)
+    _check(stack, live, out, port, host)
     if live:
         _serve(study, pick, host, port, new_console(stderr=True))
-    elif is_stack(study):
+    elif stack:
         from .stack import report_stack
 
         echo(report_stack(study, pick, out))
@@ -72,9 +74,7 @@ def report(
             echo(path)
 
 
-def _check(
-    location: Location, live: bool, out: Path | None, port: int | None, host: str | None
-) -> None:
+def _check(stack: bool, live: bool, out: Path | None, port: int | None, host: str | None) -> None:
     """Refuse options that do not go together.
 
     Raises:
@@ -87,7 +87,7 @@ def _check(
         return
     if out is not None:
         raise UserError(f"--out {out}: --live writes no file; use one of them")
-    if is_stack(location):
+    if stack:
         raise UserError("--live does not support studies of kind stack; leave it out")
     if port is not None and port > _MOST:
         raise UserError(f"--port {port} must be at most {_MOST}, or 0 for any that is free")

@@ -309,7 +309,7 @@ def test_all_bad_records_are_told_at_once(run):
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"", "cases.jsonl: holds no cases; it needs one JSON object a line"),
+        (b"", "cases.jsonl: holds no cases; it needs one JSON object per line"),
         (b"\n\n", "cases.jsonl: holds no cases"),
         (b"\xff\xfe", "cases.jsonl: is not UTF-8 text"),
     ],
