@@ -161,8 +161,6 @@ def hypervolume(view: StudyView) -> "Figure":
         hovertemplate="after trial %{customdata}: %{y:.1f} %<extra></extra>",
     )
     apply_style(figure, ALL_EVALUATIONS, VOLUME)
-    about = {"text": escape(f"reference point: {view.reference_text}"), "font": {"size": 12}}
-    figure.update_layout(title=about)
     figure.update_yaxes(rangemode="tozero")
     return figure
 

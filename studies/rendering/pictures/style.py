@@ -21,7 +21,7 @@ _GRID = {"gridcolor": "#e4e8ed", "zeroline": False, "linecolor": "#9aa5b1", "sho
 #: axes that several pictures have
 EVALUATIONS: Final = "fusion plans evaluated for the trial"
 ALL_EVALUATIONS: Final = "fusion plans evaluated, all trials"
-VOLUME: Final = "hypervolume (% of the box from ideal to reference point)"
+VOLUME: Final = "hypervolume (% of the box)"
 
 
 def apply_style(figure: "Figure", x_label: str, y_label: str) -> None:

@@ -101,7 +101,7 @@ def _hypervolume(view: StudyView, axes: "Axes") -> None:
     axes.set(xlabel=ALL_EVALUATIONS, ylabel=VOLUME)
     axes.set_ylim(bottom=0)
     axes.set_title("Hypervolume")
-    about = f"reference point: {view.reference_text}" if view.reference else ""
+    about = f"box: ideal to {view.reference_text}" if view.reference else ""
     axes.text(0.5, 0.02, about, transform=axes.transAxes, ha="center", fontsize=7, parse_math=False)
     axes.grid(alpha=0.3)
 

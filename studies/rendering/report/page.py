@@ -71,7 +71,7 @@ def page_values(material: Material, live: bool = False) -> dict[str, Any]:
         "pairs": [name for name in figures if name.startswith("front-")],
         "pair_titles": _pair_titles(view),
         "state_legend": front_legend(design.state for design in view.designs),
-        "reference": _reference(view),
+        "reference": view.reference_text,
         "fates": table(*fate_rows(view)),
         "losses": table(*loss_rows(view)) if view.losses else "",
         "excluded": _excluded(material),
@@ -167,16 +167,6 @@ def _against(baseline: Design | None, design: Design, objective: Objective) -> s
     if mine <= theirs:
         return f"{theirs / mine:.3g}x less than {baseline.label}"
     return f"{mine / theirs:.3g}x more than {baseline.label}"
-
-
-def _reference(view: StudyView) -> str:
-    """Return the corner that hypervolumes are measured from; empty if there is none."""
-    if view.reference is None:
-        return ""
-    return ", ".join(
-        f"{objective.title} {objective.figure(cost):.3g} {objective.facts.unit}".rstrip()
-        for objective, cost in zip(view.objective_set.objectives, view.reference, strict=True)
-    )
 
 
 def _axes(view: StudyView) -> list[Objective]:
