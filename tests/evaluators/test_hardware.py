@@ -168,7 +168,7 @@ def test_what_the_table_does_not_have_is_refused(change, message):
 
 
 def test_a_level_may_not_take_the_name_of_another_part():
-    with pytest.raises(ValueError, match=r"level 'macs' of edge.*names to avoid"):
+    with pytest.raises(ValueError, match=r"level 'macs' of edge.*reserved names"):
         hardware_cost(with_level(edge(), 1, name="macs"))
     # DRAM itself is commonly called so
     assert "dram" in hardware_cost(edge()).tdp_breakdown_w

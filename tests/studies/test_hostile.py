@@ -272,7 +272,7 @@ def test_networks_of_many_gigabytes(tmp_path: Path) -> None:
 def test_what_is_told_right_now_is_no_matter(tmp_path: Path, study: Path) -> None:
     (study / LIVE).write_text(empty_lists(MANY))
     ended = hostile("status", "run", cwd=tmp_path)
-    assert (ended.code, "trials 10/10" in ended.said) == (0, True), ended.said
+    assert (ended.code, "trials: 10 of 10" in ended.said) == (0, True), ended.said
     assert ended.memory_mb < MEMORY_MB
 
 

@@ -8,10 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...errors import did_you_mean
 
-Positive = Annotated[float, Field(gt=0, le=1e15)]
-Energy = Annotated[float, Field(ge=0, le=1e12)]
+# strict: "3" and true are no numbers
+Positive = Annotated[float, Field(gt=0, le=1e15, strict=True)]
+Energy = Annotated[float, Field(ge=0, le=1e12, strict=True)]
 #: sizes beyond this are slips, and products of them would not fit 64 bits
-Count = Annotated[int, Field(ge=1, le=2**40)]
+Count = Annotated[int, Field(ge=1, le=2**40, strict=True)]
+Truth = Annotated[bool, Field(strict=True)]
 Factors = dict[str, Count]
 Names = list[str]
 
@@ -29,8 +31,7 @@ class RecordError(ValueError):
 
 
 class _Strict(BaseModel):
-    # strict: "3" and true are no numbers
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class LevelEnergy(_Strict):
@@ -54,7 +55,7 @@ class Level(_Strict):
     technology: str = "SRAM"
     block_size: Count = 1
     cluster_size: Count = 1
-    multiple_buffering: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
+    multiple_buffering: Annotated[float, Field(ge=1, allow_inf_nan=False, strict=True)] = 1.0
     read_bandwidth: Positive | None = None
     write_bandwidth: Positive | None = None
     shared_bandwidth: Positive | None = None
@@ -139,14 +140,14 @@ class Loops(_Strict):
 class Record(BaseModel):
     """One case; keys that others added for themselves are left alone at the top."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     id: str = ""
     arch: Architecture
     problem: Problem
     mapping: list[Loops] | None = None
-    imperfect_factorization: bool = False
-    closed_form_agrees: bool = True
+    imperfect_factorization: Truth = False
+    closed_form_agrees: Truth = True
     result: dict[str, Any] | None = None
 
 
@@ -181,7 +182,7 @@ def parse_loops(data: Any) -> list[Loops]:
         RecordError: as :func:`parse_record`.
     """
     try:
-        return TypeAdapter(list[Loops]).validate_python(data, strict=True)
+        return TypeAdapter(list[Loops]).validate_python(data)
     except ValidationError as error:
         raise RecordError([f"mapping{fault}" for fault in _faults(error)]) from None
 

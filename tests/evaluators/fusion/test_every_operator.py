@@ -128,7 +128,7 @@ def test_a_buffer_without_weights_cannot_fuse_a_product():
     assert isinstance(why, Infeasible)
     assert why.reason == "second_map_not_kept"
     assert "glb keeps no weights" in why.hint
-    assert "run scores alone" in why.hint
+    assert "run scores unfused" in why.hint
 
 
 @pytest.mark.parametrize("hardware", [ROOMY, tpu_like()], ids=lambda h: h.name)

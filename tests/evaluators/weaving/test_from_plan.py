@@ -179,5 +179,5 @@ def test_cycles_leave_out_what_dram_takes(hardware):
 def test_weights_that_never_leave_are_refused_by_name():
     network = two_convolutions()
     plan = FusionPlan((FusionGroup((0,), steady=(0,)), FusionGroup((1,))))
-    with pytest.raises(ValueError, match="chain two: its plan keeps weights on the chip for ever"):
+    with pytest.raises(ValueError, match="chain two: its plan keeps weights on chip permanently"):
         plan_chain(priced(network, plan))

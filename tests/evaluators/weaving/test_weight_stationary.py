@@ -63,7 +63,7 @@ def test_networks_without_macs_and_batches_of_none_are_refused() -> None:
     from archloom.space.workload import Layer, Network
 
     pool = Layer("pool", "maxpool", g=4, p=2, q=2, r=2, s=2, stride=(2, 2), input_size=(4, 4))
-    with pytest.raises(ValueError, match="network pools has no layer that runs on MACs"):
+    with pytest.raises(ValueError, match="network pools has no layer with MACs"):
         weight_stationary_chain(Network("pools", (pool,), (("input",),)), ARRAY)
     with pytest.raises(ValueError, match="batch must be at least 1, got 0"):
         weight_stationary_chain(network("tiny_mlp"), ARRAY, batch=0)

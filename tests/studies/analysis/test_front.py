@@ -1,7 +1,7 @@
 from hypothesis import given, strategies as st
 
 from archloom.search.pareto import non_dominated
-from archloom.studies.analysis.front import FEW, _non_dominated
+from archloom.studies.analysis.front.pareto_front import FEW, _non_dominated
 
 COSTS = st.integers(0, 4).map(float)
 

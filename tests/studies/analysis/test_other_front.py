@@ -104,7 +104,7 @@ def test_its_own_objectives_are_its_front(study: Path) -> None:
         ("edp,edp", "edp_js is an objective twice"),
         ("goodput", "goodput is not recorded: only a study that searches or limits it"),
         ("edp,accuracy", "accuracy is not recorded"),
-        ("area:max,edp", "area is of the hardware, whatever runs there"),
+        ("area:max,edp", "area does not depend on workloads"),
         ("", "metric '' is unknown"),
     ],
 )

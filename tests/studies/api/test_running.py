@@ -182,7 +182,7 @@ def test_progress_is_shown_on_request_alone(
     [
         ({"trils": 3}, "trils: is an unknown key; did you mean trials"),
         ({"workloads": ["resnt18"], "seed": -1}, "the study: 2 errors"),
-        ({"space": 3.5j}, "is a complex; keys and values must be what a study file can hold"),
+        ({"space": 3.5j}, "is a complex; keys and values must be strings, numbers"),
         ({"kind": "stack"}, "is a study of kind stack"),
         ({"name": "a b"}, "name: "),
         ({"software": {"fusion": "jint"}}, "did you mean joint"),

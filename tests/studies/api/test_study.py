@@ -161,7 +161,7 @@ def test_what_notebooks_show(finished_study: Path) -> None:
     assert repr(design).startswith("<archloom.Design Trial 0: ")
     for value in (study, front, design):
         assert len(repr(value)) < 400
-        assert value._repr_html_().count("<table>") >= 1
+        assert value._repr_html_().count("<table") >= 1
     assert f"{len(front)} on the front" in study._repr_html_()
 
 

@@ -228,7 +228,7 @@ def test_all_mistakes_are_said_at_once() -> None:
             ("vgg16", "--levels", "weights=0.5", "--levels", "weights=0.6"),
             "levels of weights are given twice",
         ),
-        (("vgg16", "--levels", "a,b"), "'a' is no number"),
+        (("vgg16", "--levels", "a,b"), "'a' is not a number"),
         (("vgg16", "--seeds", "1001"), "--seeds must be up to 1000"),
     ],
 )
@@ -239,7 +239,7 @@ def test_a_mistake_is_one_message(arguments: tuple[str, ...], fault: str) -> Non
 def test_directories_of_something_else_are_left_alone(finished: Path, tmp_path: Path) -> None:
     before = contents(finished)
     text = said(*TINY, "--seed", "1", "--out", finished)
-    assert "holds steps of other settings: seed 0, now 1" in text
+    assert "holds results with other settings: seed 0, now 1" in text
     assert contents(finished) == before
     (tmp_path / "mine.txt").write_text("mine")
     assert "is not empty" in said(*TINY, "--out", tmp_path)

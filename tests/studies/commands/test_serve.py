@@ -15,6 +15,7 @@ from archloom.studies.commands.cli import app
 from archloom.studies.commands.weave.chain_table import chain_record
 from archloom.studies.errors import UserError
 
+from ...cases.pages import everything
 from ...cases.tenants import opposed
 
 PAIR = ("resnet50", "bert_base:sequence_length=16", "--hardware", "memory_centric")
@@ -193,6 +194,7 @@ def test_pictures_show_latencies_and_loads(tmp_path: Path, tables: list[str]) ->
         shown(*common, "--plot", f"{tmp_path}/a.{ending}")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     drawn, page = ((tmp_path / f"a.{ending}").read_text() for ending in ("svg", "html"))
+    page = everything(page)
     assert drawn.count("upper bound for any policy") == 1
     for name in ("conv", "dense", "fcfs", "strings + shed 1"):
         assert name in page

@@ -162,7 +162,7 @@ def test_a_finished_study_is_told_again_without_work(
 def test_status_and_show(finished: Path, tmp_path: Path) -> None:
     status = run("status", finished).stdout
     assert "(kind: stack): finished" in status
-    assert "2 of 2 steps" in status
+    assert "models: 2 of 2 training, pruning and quantisation steps" in status
     assert "points: 4 of 4" in status
     assert json.loads(run("status", finished, "--json").stdout)["ended"] is True
     table = run("show", finished).stdout
@@ -180,7 +180,7 @@ def test_other_commands_say_that_it_is_of_another_kind(finished: Path, tmp_path:
     for arguments in (("pareto", finished), ("copy", finished, tmp_path / "copy"),
                       ("compare", finished, finished)):  # fmt: skip
         message = said(*arguments)
-        assert "is a study of kind stack" in message
+        assert "is a study with kind: stack" in message
         assert "\n" not in message
     assert "which has no trials; leave 3 out" in said("show", finished, "3")
     assert "--pick does not apply to studies with kind: stack" in said(
@@ -195,7 +195,7 @@ def test_options_and_directories_of_something_else_are_refused(
     assert "--method is not for" in said("run", study, "--method", "casco")
     assert "'ray' is unknown to kind stack" in said("run", study, "--executor", "ray")
     assert "workers is 0" in said("resume", finished, "--workers", "0")
-    assert "is kept in a directory" in said("run", study, "--out", "postgresql://host/studies")
+    assert "is stored in a directory" in said("run", study, "--out", "postgresql://host/studies")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "text").write_text("mine")
     assert "is not empty and holds no study" in said("run", study, "--out", tmp_path / "mine")

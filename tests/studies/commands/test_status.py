@@ -40,7 +40,7 @@ def test_a_study_that_ended(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / LIVE).exists()
     text = said(tmp_path / "run")
     assert text.splitlines()[0].endswith("run: finished")
-    assert "trials 10/10" in text
+    assert "trials: 10 of 10" in text
     assert json.loads(said(tmp_path / "run", "--json"))["trials"] == 10
 
 

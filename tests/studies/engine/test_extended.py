@@ -167,7 +167,10 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     run_here(tiny_config(tmp_path, of(TINY, 40)), tmp_path / "long")
     refused = archloom("run", "tiny.yaml", "--out", "run", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "(trials: 10 there, 40 here); archloom resume run --trials 40 goes on" in refused.stderr
+    assert (
+        "(trials: 10 there, 40 here); extend it with archloom resume run --trials 40"
+        in refused.stderr
+    )
     refused = archloom("resume", "run", "--trials", "7", cwd=tmp_path)
     assert refused.returncode == 2
     assert "--trials 7 is below the 10 designs that run has proposed already" in refused.stderr

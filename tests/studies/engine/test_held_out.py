@@ -138,7 +138,7 @@ def test_what_no_design_runs_is_named_and_the_rest_is_kept(tmp_path: Path) -> No
     with console.capture() as printed:
         for trial in (str(members[0].number), "baseline"):
             show_trial(tmp_path / "run", trial, as_json=False, console=console)
-    assert "held-out networks: not all of them run" in printed.get()
+    assert "held-out networks: no aggregate, because some are infeasible" in printed.get()
     assert "  tiny_mlp: spad_overflow at fc: needs 40, has 32 bytes" in printed.get()
     assert "crashed: ZeroDivisionError: here" in printed.get()
     front = read_front(tmp_path / "run")

@@ -81,4 +81,4 @@ def test_plans_and_mappings_share_a_budget_by_one_line(tmp_path: Path) -> None:
     assert found["edp_js"] == winner.networks["tiny_mobile"].edp_js
     console = Console(file=StringIO(), width=120)
     show_trial(tmp_path / "whole", str(winner.number), False, console)
-    assert "\nbudget of 140 units: " in console.file.getvalue()
+    assert "search budget of 140 units: " in console.file.getvalue()

@@ -70,7 +70,7 @@ def test_what_is_named_is_tried_first_and_the_rest_is_learned_from(folder: Path)
     log = (folder / "log").read_text()
     assert "start_from[0]: " in log
     assert "nearest to preset eyeriss" in log
-    assert "10 results learned from" in log
+    assert "10 results used for learning" in log
 
 
 def test_the_best_of_a_front_covers_most(earlier: Path, folder: Path) -> None:

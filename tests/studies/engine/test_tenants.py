@@ -121,7 +121,7 @@ def test_other_tenants_are_another_ruler(finished: Path, tmp_path: Path) -> None
     text = SERVING.replace("share: 2", "share: 4").replace("trials: 16", "trials: 1")
     text += f"start_from: [{{study: {finished}, most: 1}}]\n"
     out = said("run", serving_study(tmp_path, text), "--out", tmp_path / "other")
-    assert "0 results learned from, since tenants differ" in out
+    assert "0 results used for learning, since tenants differ" in out
     done = CliRunner().invoke(app, ["compare", str(finished), str(tmp_path / "other")])
     assert done.exit_code == 1
     assert "tenants differ" in str(done.exception)

@@ -67,7 +67,7 @@ def test_every_plan_is_one_that_has_a_price() -> None:
             weighted = tuple(i for i in group.layers if net.layers[i].weight_words)
             assert group.halo == "keep_all"
             assert group.resident in ((), weighted)
-        assert (found.cut > 0) == any("cut" in note for note in found.notes())
+        assert (found.cut > 0) == any("split" in note for note in found.notes())
         assert (found.smaller > 0) == any("smaller" in note for note in found.notes())
         smaller, cut = smaller + found.smaller, cut + found.cut
     # all of it happens

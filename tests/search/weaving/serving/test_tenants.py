@@ -55,5 +55,5 @@ def test_lists_must_fit_the_networks() -> None:
         tenants(chains, shares=(1.0,))
     with pytest.raises(ValueError, match="2 networks need as many shares"):
         tenants(chains, shares=(1.0, 0.0))
-    with pytest.raises(ValueError, match="conv is named twice"):
+    with pytest.raises(ValueError, match="conv occurs twice"):
         tenants((chains[0], chains[0]))

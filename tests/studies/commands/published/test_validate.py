@@ -154,7 +154,7 @@ def test_truncated_counts_are_told(run):
         (lambda r: r["arch"]["levels"][0].update(depth=1), "depth: is not a key of the format"),
         (lambda r: r["arch"]["levels"][0].update(size_words=0), "must be greater than or equal"),
         (lambda r: r["arch"]["levels"][0].update(size_words="many"), "must be a whole number"),
-        (lambda r: r.update(arch=[]), "arch: must be keys with values, got '[]'"),
+        (lambda r: r.update(arch=[]), "arch: must be keys with values, got []"),
         (lambda r: r["mapping"][-1]["temporal"]["factors"].update(Z=2), "'Z' is not a dimension"),
         (lambda r: r["arch"]["levels"][0].update(size_words=1), "words, has 1"),
     ],

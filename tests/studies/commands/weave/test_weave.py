@@ -270,7 +270,7 @@ def test_maps_of_paused_networks_that_do_not_fit_are_written_out_and_told(tmp_pa
     assert tight["dram_active"] == pytest.approx((moved + spilled) / tight["makespan_us"])
     # whoever looks for the least makespan takes fewer turns
     assert record(*options)["makespan_us"] < tight["makespan_us"] / 10
-    for maps, said in (("unlimited", "Maps: 20 MiB more than"), ("fit", "640 MiB are written")):
+    for maps, said in (("unlimited", "maps need 20 MiB more than"), ("fit", "640 MiB are written")):
         text = shown(*options, "--scheduler", "layerweaver", "--maps", maps)
         assert said in " ".join(text.split())
     rows = shown(*options, "--scheduler", "layerweaver", "--csv")

@@ -53,7 +53,7 @@ def test_a_search_is_drawn(tmp_path: Path) -> None:
     for name in ("a.svg", "a.png"):
         draw_convergence(found, "edp", tmp_path / name)
     text = texts(tmp_path / "a.svg")
-    for expected in ("best mapping so far", "lower bound", "CPU seconds", CONV["id"], "2.7823e14"):
+    for expected in ("best mapping so far", "lower bound", "CPU time (s)", CONV["id"], "2.7823e14"):
         assert expected in text
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
@@ -96,7 +96,7 @@ def test_the_command_draws_both(run, tmp_path: Path) -> None:
     assert code == 0
     assert out.count("\n") == 1
     assert "wrote plot.png: progress of the search" in " ".join(err.split())
-    assert "front.svg: energy against latency" in " ".join(err.split())
+    assert "front.svg: Pareto front of energy and latency" in " ".join(err.split())
     assert plot.stat().st_size > 5000
     assert "Pareto front" in texts(front)
 

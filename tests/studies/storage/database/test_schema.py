@@ -45,7 +45,7 @@ def test_reading_makes_no_tables(postgres: Server, location: Location) -> None:
     assert read_part(location, "study.yaml") is None
     assert read_journal(location) == []
     assert read_holder(location) is None
-    with pytest.raises(UserError, match=r"there is no such study, .*; it has none"):
+    with pytest.raises(UserError, match=r"there is no such study; .*; it has none"):
         read_header(location)
     assert postgres.sql("SELECT to_regclass('archloom_schema')") == [(None,)]
 

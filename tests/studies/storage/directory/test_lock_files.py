@@ -109,7 +109,7 @@ def test_who_was_silent_for_too_long_has_lost_the_study(
     silence(folder, SILENT_S + 5)
     now[0] += SILENT_S + 5
     with Store(folder) as second:
-        with pytest.raises(TroubleError, match=r"stood still .* has taken the study over"):
+        with pytest.raises(TroubleError, match=r"made no progress .* has taken the study over"):
             first.append(EVENTS[1])
         with pytest.raises(TroubleError, match="has taken the study over"):
             first.publish_baseline(FOUND[0])

@@ -18,7 +18,7 @@ def test_the_figure_has_a_bar_for_each_stretch_in_the_colour_of_its_network():
     assert sum(len(bar.x) for bar in bars) == count
     for bar in bars:
         assert bar.marker.color == COLOURS[run.names.index(bar.name)]
-        assert bar.marker.pattern.shape == ("/" if "of maps" in bar.customdata[0][0] else "")
+        assert bar.marker.pattern.shape == ("/" if "feature maps" in bar.customdata[0][0] else "")
     # each network stands in the legend once, and its name hides all that is its
     assert sorted(bar.name for bar in bars if bar.showlegend) == ["net0", "net1"]
     assert {trace.legendgroup for trace in figure.data} == {"0", "1"}
