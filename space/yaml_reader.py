@@ -302,6 +302,8 @@ def _composed(text: str, dialect: type[PlainLoader]) -> tuple[PlainLoader, yaml.
         try:
             loader = dialect(text, fast=True)
             return loader, loader.get_single_node()
+        except _TooLargeError:
+            raise  # the other parser would count the same, in ten times the time
         except yaml.YAMLError:
             pass  # errors are told in the words of one parser, wherever this runs
     loader = dialect(text)

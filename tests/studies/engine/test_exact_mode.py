@@ -94,7 +94,7 @@ def test_every_output_of_the_front_says_what_is_proven(folder: Path) -> None:
     assert data["gap"] == 0
     said = archloom("pareto", folder / "run", cwd=folder)
     assert "Front proven: of 120 feasible designs (of 128 in the space)" in said.stdout
-    assert "Front proven" in dict(load_view(folder / "run").facts)["what bounds prove"]
+    assert "Front proven" in dict(load_view(folder / "run").facts)["proof by lower bounds"]
     again = archloom("run", "tiny.yaml", "--out", "run", cwd=folder)
     assert "of 500 trials: no other design can join the Pareto front" in again.stdout
     assert "Front proven" in again.stdout
