@@ -201,7 +201,7 @@ def test_options_and_directories_of_something_else_are_refused(
     assert "is not empty and holds no study" in said("run", study, "--out", tmp_path / "mine")
     other = written(tmp_path, STUDY.replace("epochs: 1", "epochs: 2"))
     message = said("run", other, "--out", finished)
-    assert "holds a study of other settings: epochs: 1 there, 2 here" in message
+    assert "holds a study with other settings: epochs: 1 there, 2 here" in message
 
 
 def progress(folder: Path) -> int:
