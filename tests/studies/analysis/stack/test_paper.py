@@ -50,7 +50,7 @@ def test_counts_are_those_of_the_tables() -> None:
     assert of(nine[1], 1, "Direct") == "12 of 12"
     pairs = zip(UNTUNED["CIFAR-10"], TUNED["CIFAR-10"], strict=True)
     changed = sum(one.split()[0] != other.split()[0] for one, other in pairs)
-    assert f"changes for {changed} of 8" in theirs("XI")
+    assert f"changes in {changed} of 8" in theirs("XI")
 
 
 def test_int8_loses_what_the_tables_say() -> None:
