@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .optuna_log import quiet_optuna as quiet_optuna
     from .problem import (
         ENUMERATE_LIMIT as ENUMERATE_LIMIT,
         PROOF_LIMIT as PROOF_LIMIT,

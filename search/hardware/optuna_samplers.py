@@ -6,9 +6,7 @@ designs that break a rule or a cap are never proposed: such a proposal is moved 
 design near it.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -18,6 +16,7 @@ from archloom.space.design_space import Parameter, Point
 from archloom.surrogates import one_thread
 
 from .observations import EvaluatedDesign, ObservedTrials
+from .optuna_log import quiet_optuna
 from .problem import DesignProblem
 from .proposals import draw_new, propose
 from .protocol import Observation
@@ -121,7 +120,7 @@ class OptunaSearch:
         chosen = draw_new(self._problem, rng, starting, known)
         if len(chosen) == n:
             return [c.point for c in chosen]
-        with _quiet():
+        with quiet_optuna():
             study = self._open(seed % SEEDS)
             for point in [*pending, *(c.point for c in chosen)]:
                 study.add_trial(_running(self._axes, self._problem.space.canonical(point)))
@@ -219,18 +218,3 @@ def _places(axes: "Axes", point: Point) -> dict[str, Any]:
         "params": {p.name: p.index[point[p.name]] for p, _ in axes},
         "distributions": {p.name: axis for p, axis in axes},
     }
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Optuna from logging each study, and its warnings of new features to itself."""
-    import optuna
-
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        optuna.logging.set_verbosity(before)

@@ -61,18 +61,22 @@ class TrialReader:
     Args:
         location: of the study.
 
+    Attributes:
+        header: of the study.
+        workloads: of the study.
+
     Raises:
         UserError: there is no study.
     """
 
     def __init__(self, location: Location) -> None:
         self._location, self.header = location, read_header(location)
-        self._workloads = kept_workloads(location, self.header)
+        self.workloads = kept_workloads(location, self.header)
         self._held_out = {one.number: one for one in read_validation(location)}
 
     @cached_property
     def _space(self) -> "HardwareSpace":
-        return _space_of(self._location, self.header, self._workloads)
+        return _space_of(self._location, self.header, self.workloads)
 
     def hardware(self, trial: Trial) -> "Hardware":
         """Build the hardware of a trial again; see :func:`hardware_of`."""
@@ -80,8 +84,8 @@ class TrialReader:
 
     def networks(self, trial: Trial) -> "list[Network]":
         """Return the networks that a trial has software for, each in the form that it ran in."""
-        choices = form_choices(self._workloads)
-        whole = tuple(workload.network for workload in self._workloads)
+        choices = form_choices(self.workloads)
+        whole = tuple(workload.network for workload in self.workloads)
         ran = whole if choices is None else choices.networks_at(trial.point)
         return [network for network in ran if network.name in trial.networks]
 

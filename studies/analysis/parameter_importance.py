@@ -46,7 +46,8 @@ def _fanova(
     from optuna.distributions import CategoricalDistribution, IntDistribution
     from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    from archloom.search.hardware import quiet_optuna
+
     # numbers count by their rank, for spaces list them in powers as often as in steps
     ranks = {name: _ranks([point[name] for point in points]) for name in points[0]}
     distributions: dict[str, BaseDistribution] = {
@@ -55,16 +56,18 @@ def _fanova(
         else CategoricalDistribution(range(len(rank)))
         for name, rank in ranks.items()
     }
-    study = optuna.create_study()
-    study.add_trials(
-        optuna.create_trial(
-            params={name: ranks[name][str(value)] for name, value in point.items()},
-            distributions=distributions,
-            value=value,
+    with quiet_optuna():
+        study = optuna.create_study()
+        study.add_trials(
+            optuna.create_trial(
+                params={name: ranks[name][str(value)] for name, value in point.items()},
+                distributions=distributions,
+                value=value,
+            )
+            for point, value in zip(points, logs, strict=True)
         )
-        for point, value in zip(points, logs, strict=True)
-    )
-    found = get_param_importances(study, evaluator=FanovaImportanceEvaluator(n_trees=trees, seed=0))
+        evaluator = FanovaImportanceEvaluator(n_trees=trees, seed=0)
+        found = get_param_importances(study, evaluator=evaluator)
     return {name: float(share) for name, share in found.items()}
 
 

@@ -137,10 +137,11 @@ class StudyView:
         )
 
     @property
-    def axes(self) -> tuple[Objective, Objective, Objective]:
-        """Axes of plots: the first objectives, and where there are fewer EDP, area, TDP."""
-        first, second, third, *_ = dict.fromkeys([*self.objective_set.objectives, EDP, AREA, TDP])
-        return first, second, third
+    def axes(self) -> tuple[Objective, ...]:
+        """Axes of plots, at least three: the objectives, filled up with EDP, area and TDP."""
+        objectives = self.objective_set.objectives
+        axes = dict.fromkeys([*objectives, EDP, AREA, TDP])
+        return tuple(axes)[: max(3, len(objectives))]
 
 
 def load_view(location: Location, pick: str | None = None) -> StudyView:

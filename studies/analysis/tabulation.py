@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from archloom.studies.config import Location
-from archloom.studies.storage import Trial, read_trials
+from archloom.studies.config import Location, stored_objective_set
+from archloom.studies.storage import Trial, read_header, read_trials
 
-from .front import read_front
+from .front import front_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,9 @@ def read_trial_table(location: Location) -> TrialTable:
     Raises:
         UserError: there is no study, or it is damaged.
     """
-    members = {trial.number for trial in read_front(location).members}
-    return trial_table(read_trials(location), members)
+    objective_set = stored_objective_set(read_header(location).config)
+    trials = read_trials(location)
+    return trial_table(trials, {trial.number for trial in front_of(trials, objective_set)})
 
 
 _Row = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]

@@ -135,7 +135,7 @@ class Study:
         from archloom.studies.rendering.pictures import plots
 
         view = self._view_of_front()
-        return plots.objectives(view, *view.axes)
+        return plots.objectives(view, *view.axes[:3])
 
     @mendable
     def plot_hypervolume(self) -> "Figure":

@@ -13,7 +13,7 @@ from archloom.studies.config import (
     stored_objective_set,
     stored_pick,
 )
-from archloom.studies.storage import Header, Trial, kept_workloads, read_header, read_trials
+from archloom.studies.storage import Trial, read_trials
 
 from ...errors import UserError
 from ..details import TrialReader
@@ -21,7 +21,6 @@ from .pareto_front import Front, front_of
 
 if TYPE_CHECKING:
     from archloom.space.workload import Network
-    from archloom.studies.config import Workload
 
 #: what records have had from the start
 _ALWAYS = (EDP.name, AREA.name, TDP.name)
@@ -42,15 +41,15 @@ def read_other_front(location: Location, names: str, pick: str | None = None) ->
         UserError: there is no study, no such objective or rule, or an objective that records do
             not tell.
     """
-    header = read_header(location)
-    config, searched = header.config, stored_objective_set(header.config)
+    reader = TrialReader(location)
+    config = reader.header.config
+    searched = stored_objective_set(config)
     # refuses a rule that there is not
     stored_pick(config, pick)
     objectives, trials = other_objectives(names), read_trials(location)
-    workloads = kept_workloads(location, header)
-    _check(objectives, [w.network for w in workloads], trials)
+    _check(objectives, [w.network for w in reader.workloads], trials)
     shown = ObjectiveSet.of(objectives, searched.limits)
-    told = _teller(location, header, workloads, objectives)
+    told = _teller(reader, objectives)
     members = front_of([told(t) for t in trials if t.keeps_limits(searched)], shown)
     rule = pick or config.get("pick", {"name": "ideal"})["name"]
     return Front(shown, tuple(members), pick_rule({"name": rule}, objectives), searched=searched)
@@ -74,20 +73,14 @@ def _check(
             )
 
 
-def _teller(
-    location: Location,
-    header: Header,
-    workloads: "Sequence[Workload]",
-    objectives: Sequence[Objective],
-) -> Callable[[Trial], Trial]:
+def _teller(reader: TrialReader, objectives: Sequence[Objective]) -> Callable[[Trial], Trial]:
     """Return what adds to a trial with an EDP the figures of objectives that it does not have."""
     from archloom.evaluators import hardware_cost
     from archloom.search import design_costs
 
-    share = header.config["density"]
-    choices = form_choices(workloads, (share["weights"], share["inputs"]))
-    plain = [w.network.with_density(share["weights"], share["inputs"]) for w in workloads]
-    reader = TrialReader(location)
+    share = reader.header.config["density"]
+    choices = form_choices(reader.workloads, (share["weights"], share["inputs"]))
+    plain = [w.network.with_density(share["weights"], share["inputs"]) for w in reader.workloads]
 
     def told(trial: Trial) -> Trial:
         absent = [o for o in objectives if o.name not in (*_ALWAYS, *trial.values)]

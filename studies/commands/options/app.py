@@ -150,14 +150,14 @@ def _command(name: str, function: Callable[..., None], examples: Examples) -> cl
 def _logging() -> list[click.Option]:
     """Return the options that say how much is told on stderr, before and behind a command."""
 
-    def say(context: click.Context, parameter: click.Parameter, level: str | bool | None) -> None:  # noqa: ARG001
+    from archloom.studies.engine.progress import LEVELS, say
+
+    def heard(context: click.Context, parameter: click.Parameter, level: str | bool | None) -> None:  # noqa: ARG001
         if level:
-            from archloom.studies.engine.progress import say as begin
+            say("info" if level is True else level)
 
-            begin("info" if level is True else level)
-
-    common: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": say}
-    levels = click.Choice(["warnings", "info", "debug"])
+    common: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": heard}
+    levels = click.Choice(list(LEVELS))
     about = "Lowest level of the log messages that are printed on stderr (default: warnings)."
     return [
         click.Option(["--log-level"], type=levels, default=None, help=about, **common),

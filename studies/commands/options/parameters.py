@@ -18,13 +18,14 @@ class Argument:
         metavar: its name in help.
         help: what it is.
         read: makes of the text what the command gets; may raise a user's error.
-        names: kind of :data:`archloom.studies.rendering.text.KNOWN_NAMES` that a shell completes.
+        names: that a shell completes: a kind of
+            :data:`archloom.studies.rendering.text.KNOWN_NAMES`, or the names.
     """
 
     metavar: str
     help: str
     read: Callable[[str], object] | None = None
-    names: str | None = None
+    names: str | tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Option:
         metavar: of its value, in help.
         least: the least number that it may be.
         read: makes of the text what the command gets; may raise a user's error.
-        names: kind of :data:`archloom.studies.rendering.text.KNOWN_NAMES` that a shell completes.
+        names: that a shell completes: a kind of
+            :data:`archloom.studies.rendering.text.KNOWN_NAMES`, or the names.
     """
 
     name: str
@@ -45,7 +47,7 @@ class Option:
     metavar: str | None = None
     least: int | None = None
     read: Callable[[str], object] | None = None
-    names: str | None = None
+    names: str | tuple[str, ...] | None = None
 
 
 class NamedArgument(click.Argument):
@@ -95,7 +97,7 @@ def _with_default(text: str, value: object) -> str:
     return text if value is None else f"{text.removesuffix('.')} (default: {value})."
 
 
-def _completer(kind: str) -> Callable[..., list[Any]]:
+def _completer(names: str | tuple[str, ...]) -> Callable[..., list[Any]]:
     """Return what finds the names for a shell that begin like what is written."""
 
     def found(context: click.Context, parameter: click.Parameter, begun: str) -> list[Any]:  # noqa: ARG001
@@ -103,10 +105,11 @@ def _completer(kind: str) -> Callable[..., list[Any]]:
 
         from archloom.studies.rendering.text import KNOWN_NAMES
 
-        names = [CompletionItem(name) for name in KNOWN_NAMES[kind]() if name.startswith(begun)]
+        known = KNOWN_NAMES[names]() if isinstance(names, str) else names
+        items = [CompletionItem(name) for name in known if name.startswith(begun)]
         # most of these may be paths as well
         paths = {"studies": "dir", "study files": "file", "networks": "file", "hardware": "file"}
-        return [*names, *([CompletionItem(begun, type=paths[kind])] if kind in paths else [])]
+        return [*items, *([CompletionItem(begun, type=paths[names])] if names in paths else [])]
 
     return found
 

@@ -20,7 +20,7 @@ _VARIABLE: Final = "_ARCHLOOM_COMPLETE"
 
 
 def completion(
-    shell: Annotated[str, Argument("SHELL", "bash (4.4 or newer), zsh or fish.", names="shells")],
+    shell: Annotated[str, Argument("SHELL", "bash (4.4 or newer), zsh or fish.", names=SHELLS)],
 ) -> None:
     """Print the script with which a shell completes commands, options and names.
 

@@ -62,11 +62,11 @@ class Software(Section):
             ``imperfect``: they are free, and the last tile of a loop may be smaller.
         constraints: constraints on all mappings: dataflow, unrolling, loop orders, bypass.
         budget: how the budget of a trial is spent: ``plans`` (each unit evaluates one fusion plan)
-        or
-            ``shared`` (each unit evaluates a plan or refines a mapping, whichever promises more).
+            or ``shared`` (each unit evaluates a plan or refines a mapping, whichever promises
+            more).
         fusion_options: options of the fusion planner, as an alternative to a mapping in ``fusion``.
         mapping_options: options of the mapping search, as an alternative to a mapping in
-        ``mapping``.
+            ``mapping``.
     """
 
     fusion: Annotated[str, _FUSION] = "joint"

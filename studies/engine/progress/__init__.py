@@ -11,7 +11,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .published import PublishedWatch as PublishedWatch
-    from .spoken import say as say
+    from .spoken import LEVELS as LEVELS, say as say
     from .view import ProgressView as ProgressView
     from .watch import (
         SILENT as SILENT,

@@ -152,9 +152,10 @@ function memoryCard(wide, label, more) {
   else bufferPlot(box, more.buffer);
 }
 
+const SUMS = ["EDP (J s)", "energy (uJ)", "latency (cycles)", "latency (ms)", "DRAM read (KiB)", "DRAM written (KiB)"];
+
 function sumsTable(plan) {
-  const names = ["EDP (J s)", "energy (uJ)", "latency (cycles)", "latency (ms)", "DRAM read (KiB)", "DRAM written (KiB)"];
-  const rows = names.map((name, i) => {
+  const rows = SUMS.map((name, i) => {
     const [mine, other] = plan.sums.map((sums) => sums[i]);
     return [name, mine, other, other ? mine / other : null];
   });

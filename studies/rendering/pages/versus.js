@@ -28,8 +28,7 @@ function figuresTable(labels, names) {
     const ratio = typeof a === "number" && typeof b === "number" && a ? b / a : null;
     return [head, a, b, ratio];
   }).slice(1);
-  const table = tableOf(["", ...names, "right / left"], cells, (at) => ({ class: cells[at][1] === cells[at][2] ? null : "differs" }));
-  return table;
+  return tableOf(["", ...names, "right / left"], cells, (at) => ({ class: cells[at][1] === cells[at][2] ? null : "differs" }));
 }
 
 function costsTable(designs, names) {
@@ -38,9 +37,8 @@ function costsTable(designs, names) {
     const other = designs[1].networks.find((one) => one.network === plan.network);
     if (!other) return;
     const name = study.networks[plan.network].name;
-    const heads = ["EDP (J s)", "energy (uJ)", "latency (cycles)", "latency (ms)", "DRAM read (KiB)", "DRAM written (KiB)"];
     const add = (what, a, b) => rows.push([`${name}: ${what}`, a, b, a && b !== null ? b / a : null]);
-    heads.forEach((head, i) => add(head, plan.sums[0][i], other.sums[0][i]));
+    SUMS.forEach((head, i) => add(head, plan.sums[0][i], other.sums[0][i]));
     const levels = designs.map((design) => design.levels.map((level) => level[0]));
     [...new Set(levels.flat())].forEach((level) => {
       const energy = [plan, other].map((one, i) => one.sums[0][6][levels[i].indexOf(level)] ?? null);

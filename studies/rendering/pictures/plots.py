@@ -64,16 +64,7 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
     )
 
     def points(designs: Sequence[Design], name: str, marker: dict[str, Any]) -> None:
-        figure.add_scatter(
-            x=[design.figure(x) for design in designs],
-            y=[design.figure(y) for design in designs],
-            mode="markers",
-            name=escape(name),
-            marker=marker,
-            hovertext=[hover_text(design, view.objective_set.measured) for design in designs],
-            hoverinfo="text",
-            customdata=[design.label for design in designs],
-        )
+        figure.add_scatter(**_points(view, designs, name, {"x": x, "y": y}), marker=marker)
 
     points(rest, rest_label(view), {"color": FADED, "size": 7, "opacity": 0.8})
     emphasis = {
@@ -100,31 +91,37 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
     return figure
 
 
+def _points(
+    view: StudyView, designs: Sequence[Design], name: str, axes: Mapping[str, Objective]
+) -> dict[str, Any]:
+    """Return what plotly draws designs by, in two dimensions or three."""
+    return {
+        **{axis: [design.figure(one) for design in designs] for axis, one in axes.items()},
+        "mode": "markers",
+        "name": escape(name),
+        "hovertext": [hover_text(design, view.objective_set.measured) for design in designs],
+        "hoverinfo": "text",
+        "customdata": [design.label for design in designs],
+    }
+
+
 def objectives_3d(view: StudyView) -> "Figure":
     """Return three objectives as a cloud of points, the front emphasised."""
     import plotly.graph_objects as go
 
-    x, y, z = view.axes
+    x, y, z = view.axes[:3]
     figure = go.Figure()
 
     def points(designs: Sequence[Design], name: str, marker: dict[str, Any]) -> None:
-        figure.add_scatter3d(
-            x=[design.figure(x) for design in designs],
-            y=[design.figure(y) for design in designs],
-            z=[design.figure(z) for design in designs],
-            mode="markers",
-            name=escape(name),
-            marker=marker,
-            hovertext=[hover_text(design, view.objective_set.measured) for design in designs],
-            hoverinfo="text",
-            customdata=[design.label for design in designs],
-        )
+        axes = {"x": x, "y": y, "z": z}
+        figure.add_scatter3d(**_points(view, designs, name, axes), marker=marker)
 
     rest = [design for design in view.designs if not design.on_front]
     points(rest, rest_label(view), {"color": FADED, "size": 3})
-    points(view.front, "front", {"color": SERIES[0], "size": 5, "line": {"color": INK, "width": 1}})
+    border = {"color": INK, "width": 1}
+    points(view.front, "Pareto front", {"color": SERIES[0], "size": 5, "line": border})
     if view.picked is not None:
-        points([view.designs[view.picked]], "picked", {"color": ACCENT, "size": 7})
+        points([view.designs[view.picked]], "selected design", {"color": ACCENT, "size": 7})
     if view.baseline is not None:
         mark = {"symbol": "diamond", "color": BASELINE, "size": 5}
         points([view.baseline], f"baseline {view.baseline.label}", mark)
@@ -217,7 +214,7 @@ def parallel_coordinates(view: StudyView, designs: Sequence[Design] = ()) -> "Fi
     names = list(front[0].parameters) if front else []
     varied = [name for name in names if len({str(d.parameters[name]) for d in front}) > 1]
     axes = [_axis(name, [design.parameters[name] for design in front]) for name in varied]
-    first, *others = view.axes
+    first, *others = view.axes[:3]
     for objective in others:
         values = [design.figure(objective) for design in front]
         axes.append({"label": escape(objective.label), "values": values, **_ticks(values)})

@@ -54,7 +54,7 @@ def _panels(view: StudyView, figure: "Figure") -> None:
 def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    y, x, colour = view.axes
+    y, x, colour = view.axes[:3]
 
     def place(designs: Sequence[Design]) -> tuple[list[float], list[float]]:
         return [d.figure(x) for d in designs], [d.figure(y) for d in designs]

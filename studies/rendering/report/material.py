@@ -9,6 +9,7 @@ from archloom.studies.analysis import (
     Design,
     Details,
     Exclusions,
+    Run,
     StudyView,
     TrialReader,
     exclusions,
@@ -19,7 +20,7 @@ from archloom.studies.analysis import (
 from archloom.studies.config import Location
 from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.rendering.pictures import BufferContents, buffer_contents
-from archloom.studies.storage import Trial, kept_workloads
+from archloom.studies.storage import Trial
 
 from ...errors import UserError
 
@@ -108,13 +109,12 @@ class Gatherer:
         view = load_view(self._location, self._pick)
         stages.advance("computing details of designs")
         reader = TrialReader(self._location)
-        workloads = kept_workloads(self._location, reader.header)
         shown = Material(view).shown
         heavy = {design.label for design in shown if design.on_front or design == view.baseline}
         apart = {d.label: self._apart(reader, d.trial, d.label in heavy) for d in shown}
         stages.advance("computing importances of parameters")
         shares, excluded = self._space(view)
-        networks = tuple(workload.network for workload in workloads)
+        networks = tuple(workload.network for workload in reader.workloads)
         return Material(view, networks, apart, shares, excluded)
 
     def _apart(self, reader: TrialReader, trial: Trial, heavy: bool) -> Apart:
@@ -133,7 +133,8 @@ class Gatherer:
     ) -> tuple[Mapping[str, Mapping[str, float] | None], Exclusions | str]:
         count = (len(view.designs) + len(view.losses)) // _EVERY
         if self._slow is None or self._slow[0] != count:
-            self._slow = (count, _shares(self._location, view), _excluded(self._location, view))
+            run = read_run(self._location)
+            self._slow = (count, _shares(run, view), _excluded(self._location, run, view))
         return self._slow[1:]
 
 
@@ -165,18 +166,16 @@ def _buffer(cost: "NetworkCost") -> BufferContents | str:
         return str(error)
 
 
-def _shares(location: Location, view: StudyView) -> Mapping[str, Mapping[str, float] | None]:
-    run = read_run(location)
+def _shares(run: Run, view: StudyView) -> Mapping[str, Mapping[str, float] | None]:
     return {
         objective.label: importances([run], at, _TREES)
         for at, objective in enumerate(view.objective_set.objectives)
     }
 
 
-def _excluded(location: Location, view: StudyView) -> Exclusions | str:
+def _excluded(location: Location, run: Run, view: StudyView) -> Exclusions | str:
     from archloom.studies.engine import design_problem, stored_config
 
-    run = read_run(location)
     try:
         config = stored_config(location, run.header)
         problem = design_problem(config, config.space)

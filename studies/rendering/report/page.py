@@ -3,16 +3,16 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from archloom.search import AREA, EDP, TDP, Objective
+from archloom.search import Objective
 from archloom.studies.analysis import Design, Details, StudyView
 from archloom.studies.rendering.pictures import GROUP_COLOURS, SERIES, plots, stacked_bars
 from archloom.studies.rendering.text import (
     COLUMNS,
     excluded_rows,
     excluded_title,
+    finite,
     front_legend,
     plan_gap_text,
 )
@@ -35,7 +35,7 @@ HEAVY_BYTES: Final = 200_000
 #: pairs of objectives that have a plot
 _MOST_PAIRS: Final = 6
 
-#: designs of the table that says of all what the front's table says
+#: what columns of the tables of designs mean
 _TABLE_HELP: Final = COLUMNS | {"state": "progress of the software search; see the legend"}
 
 
@@ -169,18 +169,11 @@ def _against(baseline: Design | None, design: Design, objective: Objective) -> s
     return f"{mine / theirs:.3g}x more than {baseline.label}"
 
 
-def _axes(view: StudyView) -> list[Objective]:
-    """Objectives, and where there are fewer than three EDP, area and TDP."""
-    objectives = view.objective_set.objectives
-    return [*dict.fromkeys([*objectives, EDP, AREA, TDP])][: max(3, len(objectives))]
-
-
 def _pairs(view: StudyView) -> list[tuple[Objective, Objective, Objective]]:
     """Pairs of axes, each with the one that colours their plot."""
-    axes = _axes(view)
     return [
-        (y, x, next(other for other in axes if other not in (x, y)))
-        for y, x in list(combinations(axes, 2))[:_MOST_PAIRS]
+        (y, x, next(other for other in view.axes if other not in (x, y)))
+        for y, x in list(combinations(view.axes, 2))[:_MOST_PAIRS]
     ]
 
 
@@ -223,11 +216,6 @@ def _row(view: StudyView, design: Design) -> list[Cell]:
     ]
 
 
-def _plain(value: Cell) -> Cell:
-    """Return a cell as JSON can have it."""
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
 def _heads(view: StudyView) -> list[str]:
     figures = [objective.label for objective in view.objective_set.measured]
     parameters = list(view.designs[0].parameters) if view.designs else []
@@ -263,7 +251,7 @@ def _data(
     data = {
         "heads": [[head, _TABLE_HELP.get(head)] for head in _heads(view)],
         "figures": len(view.objective_set.measured),
-        "rows": {design.label: list(map(_plain, _row(view, design))) for design in everything},
+        "rows": {design.label: list(map(finite, _row(view, design))) for design in everything},
         "front": [design.label for design in view.front],
         "picked": None if view.picked is None else view.designs[view.picked].label,
         "baseline": view.baseline.label if view.baseline else None,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .excluded import excluded_rows as excluded_rows, excluded_title as excluded_title
     from .fitting_table import FittingTable as FittingTable
     from .gaps import (
+        finite as finite,
         fused_text as fused_text,
         gap_text as gap_text,
         gaps_text as gaps_text,

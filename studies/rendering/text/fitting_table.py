@@ -27,14 +27,23 @@ class FittingTable(Table):
         else:
             yield from lines
 
-    def _lines(self, most: int) -> list[Segment] | None:
-        title = str(self.title).split("\n")
-        cells = [[str(column.header), *map(str, column.cells)] for column in self.columns]
-        widths = [max(map(len, column)) for column in cells]
-        total = sum(widths) + 3 * len(widths) + 1
+    def fits(self, most: int) -> bool:
+        """Whether it is drawn at once in so many columns of a terminal."""
+        title, cells = self._texts()
+        total = _total(cells)
         texts = [*title, *(cell for column in cells for cell in column)]
-        if total > most or max(map(len, title)) > total or not all(map(_is_plain, texts)):
+        return max(total, *map(len, title)) == total <= most and all(map(_is_plain, texts))
+
+    def _texts(self) -> tuple[list[str], list[list[str]]]:
+        """Return the lines of the title, and the cells of each column."""
+        cells = [[str(column.header), *map(str, column.cells)] for column in self.columns]
+        return str(self.title).split("\n"), cells
+
+    def _lines(self, most: int) -> list[Segment] | None:
+        if not self.fits(most):
             return None
+        title, cells = self._texts()
+        widths, total = _widths(cells), _total(cells)
         bold = Style(bold=True)
         aligned = [
             [
@@ -56,6 +65,15 @@ class FittingTable(Table):
             found += [Segment("  " + "   ".join(row) + "  "), Segment.line()]
             found += empty if kept.end_section else []
         return found if self.rows and self.rows[-1].end_section else found + empty
+
+
+def _widths(cells: list[list[str]]) -> list[int]:
+    return [max(map(len, column)) for column in cells]
+
+
+def _total(cells: list[list[str]]) -> int:
+    """Return the columns of a terminal that cells take with what is between them."""
+    return sum(_widths(cells)) + 3 * len(cells) + 1
 
 
 def _is_plain(text: str) -> bool:

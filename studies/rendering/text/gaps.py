@@ -1,11 +1,17 @@
 """Texts about how good mappings and plans are, and about what was spent on them."""
 
+from math import isfinite
 from typing import Any
 
 
 def percent(share: float) -> str:
     """Return a number of percents with three digits, and never as a power of ten."""
     return f"{share:,.0f} %" if abs(share) >= 99.95 else f"{share:.3g} %"
+
+
+def finite(value: Any) -> Any:
+    """Return a value as JSON can have it: None in place of an infinite number."""
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def gap_text(gap_percent: float | None) -> str:

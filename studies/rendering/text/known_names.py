@@ -60,6 +60,4 @@ KNOWN_NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "technologies": _technologies,
     "methods": _methods,
     "pick rules": _pick_rules,
-    "export formats": lambda: ("csv", "json", "parquet", "optuna"),
-    "shells": lambda: ("bash", "zsh", "fish"),
 }

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Column, Table
 
+from .fitting_table import FittingTable
+
 #: letters that a column of texts has at least, if its longest has as many
 _READABLE: Final = 24
 
@@ -26,11 +28,16 @@ class WholeConsole(Console):
         """Print as rich does; tables as wide as they may be, in parts if need be."""
         if any(isinstance(one, Table) for one in objects):
             for one in objects:
-                parts = parts_of(one, self) if isinstance(one, Table) else [one]
-                for part in parts:
+                for part in self._parts(one):
                     super().print(part, **settings)
         else:
             super().print(*objects, **settings)
+
+    def _parts(self, one: Any) -> list[Any]:
+        # to ask rich of each cell how wide it is takes as long as to draw the table
+        if not isinstance(one, Table) or (isinstance(one, FittingTable) and one.fits(self.width)):
+            return [one]
+        return [*parts_of(one, self)]
 
 
 def parts_of(table: Table, console: Console) -> list[Table]:

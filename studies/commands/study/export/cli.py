@@ -4,6 +4,8 @@ from typing import Annotated, Final
 
 from archloom.studies.commands.options import Option, Study, echo
 
+FORMATS: Final = ("csv", "json", "parquet", "optuna")
+
 EXPORT_EXAMPLES: Final = (
     "archloom export runs/quickstart --format csv --out trials.csv",
     "archloom export runs/quickstart --format optuna --out sqlite:///study.db",
@@ -17,8 +19,8 @@ def export(
         Option(
             "--format",
             metavar="FORMAT",
-            help="csv, json, parquet or optuna.",
-            names="export formats",
+            help="Format: csv, json, parquet or optuna.",
+            names=FORMATS,
         ),
     ] = "csv",
     out: Annotated[
@@ -26,16 +28,18 @@ def export(
         Option(
             "--out",
             metavar="FILE",
-            help="Else csv and json are printed. Of optuna: the URL of a storage.",
+            help="Output file (default: csv and json are printed); for optuna the URL of a "
+            "storage, such as sqlite:///study.db.",
         ),
     ] = None,
 ) -> None:
-    """Write all trials for other programs: one row a trial, with its state and what went wrong.
+    """Export all trials for other programs, one row per trial, with its state and any error.
 
-    Names of columns have units. parquet needs pip install 'archloom[parquet]'. optuna keeps the
-    trials in a storage of Optuna, which optuna-dashboard shows; a second time adds what is new.
+    Column names have units. The format parquet needs pip install 'archloom[parquet]'. The format
+    optuna copies the trials into an Optuna storage, which optuna-dashboard shows; a second export
+    adds new trials.
     """
-    from .files import FORMATS, export_file, export_optuna, printed
+    from .files import export_file, export_optuna, printed
 
     if form not in FORMATS:
         from archloom.studies.rendering.text import known

@@ -3,20 +3,18 @@
 import csv
 import io
 import json
-from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from archloom.studies.analysis import TrialTable, read_trial_table
 from archloom.studies.config import Location
+from archloom.studies.rendering.text import finite
 from archloom.studies.storage import write_whole
 
 from ....errors import UserError, choosing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-FORMATS: Final = ("csv", "json", "parquet", "optuna")
 
 
 def printed(location: Location, form: str) -> str:
@@ -25,8 +23,7 @@ def printed(location: Location, form: str) -> str:
     Raises:
         UserError: there is no study, or it is damaged.
     """
-    table = read_trial_table(location)
-    return _csv(table) if form == "csv" else _json(table)
+    return _written(read_trial_table(location), form)
 
 
 def export_file(location: Location, form: str, out: str | None) -> str:
@@ -38,7 +35,7 @@ def export_file(location: Location, form: str, out: str | None) -> str:
     if not out or "://" in out:
         raise UserError(f"--format {form} is written to a file: say --out trials.{form}")
     path, table = Path(out), read_trial_table(location)
-    data = _parquet(table) if form == "parquet" else printed(location, form).encode()
+    data = _parquet(table) if form == "parquet" else _written(table, form).encode()
     with choosing(path, "--out"):
         write_whole(path, data)
     return f"{path}: {len(table.rows)} trials, {len(table.columns)} columns"
@@ -65,6 +62,10 @@ def export_optuna(location: Location, out: str | None) -> str:
     )
 
 
+def _written(table: TrialTable, form: str) -> str:
+    return _csv(table) if form == "csv" else _json(table)
+
+
 def _csv(table: TrialTable) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, table.columns, lineterminator="\n")
@@ -74,13 +75,8 @@ def _csv(table: TrialTable) -> str:
 
 
 def _json(table: TrialTable) -> str:
-    rows = [{name: _told(row.get(name)) for name in table.columns} for row in table.rows]
+    rows = [{name: finite(row.get(name)) for name in table.columns} for row in table.rows]
     return json.dumps({"trials": rows}, indent=2, allow_nan=False) + "\n"
-
-
-def _told(value: Any) -> Any:
-    """Return a value that JSON has; a gap of which nothing is known is infinite."""
-    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def frame(table: TrialTable, who: str = "to_pandas()", extra: str = "pandas") -> "DataFrame":

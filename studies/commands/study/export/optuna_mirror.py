@@ -4,7 +4,6 @@ Akiba et al., "Optuna: A Next-generation Hyperparameter Optimization Framework" 
 shown is what archloom found: Optuna decides nothing here.
 """
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,6 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from archloom.search import ObjectiveSet
+from archloom.search.hardware import quiet_optuna
 from archloom.studies.analysis import trial_table
 from archloom.studies.config import Location, stored_objective_set
 from archloom.studies.engine import design_problem, stored_config
@@ -60,7 +60,7 @@ class OptunaMirror:
         self._location = location
         self._objective_set = stored_objective_set(header.config)
         space = design_problem(config, config.space).space
-        with _quiet():
+        with quiet_optuna():
             self._axes = {p.name: _axis(p) for p in space.parameters}
         self._identity, self._known = header.identity, header.identities
         self.name = str(header.config["name"])
@@ -155,7 +155,7 @@ class OptunaMirror:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            with _quiet():
+            with quiet_optuna():
                 yield
         except (SQLAlchemyError, OptunaError, ImportError, ValueError) as error:
             text = " ".join(str(error).split()).replace(self._url, self.storage)
@@ -221,18 +221,3 @@ def _without_password(url: str) -> str:
         raise UserError(
             "--out is no URL of a storage that SQLAlchemy knows; write it like sqlite:///study.db"
         ) from None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Optuna's log and its warnings of new features to itself."""
-    import optuna
-
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        optuna.logging.set_verbosity(before)
