@@ -95,8 +95,8 @@ def test_commands_read_both_alike(tmp_path: Path, undisturbed: Path, url: str) -
     for words in (["pareto", "--json"], ["pareto", "--csv"], ["show", "3"], ["show", "baseline"]):
         command, *rest = words
         assert said(command, there, *rest) == said(command, undisturbed, *rest)
-    assert "trials 12/12" in said("status", there)
-    assert "has no directory; say with --out" in said("report", there, code=1)
+    assert "trials: 12 of 12 done" in said("status", there)
+    assert "has no directory; give one for the report with --out" in said("report", there, code=1)
     said("report", there, "--out", tmp_path / "pages" / "report")
     assert (tmp_path / "pages" / "report" / "report.html").stat().st_size > 1000
     found = said("compare", there, undisturbed, code=1)
@@ -186,5 +186,5 @@ def test_no_password_is_written_or_said(tmp_path: Path, postgres: Server) -> Non
         assert secret not in tables
         assert secret not in kept
     # and yet it was used: the server asks for it
-    assert "trials 10/10" in talk[4]
+    assert "trials: 10 of 10 done" in talk[4]
     assert f"postgresql://archloom@127.0.0.1:{postgres.port}/postgres#tiny" in talk[0]
