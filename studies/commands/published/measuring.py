@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from archloom.space import did_you_mean
 from archloom.studies.engine.progress import ProgressView, Stages
-from archloom.studies.rendering.pictures.weaving import draw_streams
+from archloom.studies.rendering.papers import draw_table
 from archloom.studies.rendering.text import new_console, print_json, print_line, print_whole
 from archloom.studies.solve.papers import (
     Results,
@@ -118,7 +118,7 @@ def _measure(results: Results, out: Path | None, name: str, stages: Stages) -> R
             _write(out / f"{name}.json", results_text(found))
     if out is not None:
         _write(out / f"{name}.md", markdown(name, found))
-        draw_streams(found, out / f"{name}.png")
+        draw_table(found, out / f"{name}.png")
     return found
 
 

@@ -1,35 +1,21 @@
 """Tables of ``archloom reproduce``: rows, and figures of the paper beside ours."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from archloom.studies.rendering.text import new_table, plain
-from archloom.studies.solve.papers import METRICS, Results, Row, beside
+from archloom.studies.solve.papers import PaperRow, Results, beside
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_STYLES: Final = {
-    "antt": ".2f",
-    "worst_slowdown": ".2f",
-    "share_percent": ".2f",
-    "least_share_percent": ".2f",
-}
-
-_HEADS: Final = {
-    "npu": "NPU",
-    "batch": "batch",
-    "layout": "layout",
-    "sequence_length": "sequence length",
-    "weight_buffer_mib": "weight buffer MiB",
-    "scheduler": "scheduler",
-}
-
 
 def printed(results: Results) -> "Iterator[Table | str]":
     """Yield what a terminal shows."""
-    heads, rows = _rows(results.rows)
-    table = new_table(results.table.title, heads, ["NPU", "layout", "scheduler"])
+    heads, rows = _rows(results)
+    labels = [item for row in results.rows[:1] for item in row.labels.items()]
+    words = [head for head, label in labels if not label.isdigit()]
+    table = new_table(results.table.title, heads, words)
     for row in rows:
         table.add_row(*map(plain, row))
     yield table
@@ -50,7 +36,7 @@ def markdown(name: str, results: Results) -> str:
         f"`archloom reproduce {name}`, {_made(results)}.",
         "",
     ]
-    lines += _lines(*_rows(results.rows))
+    lines += _lines(*_rows(results))
     if results.table.published:
         lines += ["", *_lines(*_published(results))]
     for note in _notes(results):
@@ -71,48 +57,42 @@ def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _rows(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
-    """Return headings and cells; what is the same in all rows is left out, but for NPU and
-    scheduler."""
+def _rows(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Return headings and cells; labels that are the same in all rows are left out where the table
+    says so, and figures that no row has."""
+    table, rows = results.table, results.rows
+    heads = [] if not rows else list(rows[0].labels)
     said = [
-        key
-        for key in _HEADS
-        if key in ("npu", "scheduler") or len({getattr(row, key) for row in rows}) > 1
+        head
+        for head in heads
+        if head in table.always_shown or len({row.labels[head] for row in rows}) > 1
     ]
-    metrics = [key for key in METRICS if any(row.figures.get(key) is not None for row in rows)]
-    heads = [*(_HEADS[key] for key in said), *(METRICS[key] for key in metrics)]
+    metrics = [key for key in table.shown if any(row.figures.get(key) is not None for row in rows)]
     cells = [
-        [*(str(getattr(row, key)) for key in said), *(_cell(row, key) for key in metrics)]
+        [*(row.labels[head] for head in said), *(_cell(results, row, key) for key in metrics)]
         for row in rows
     ]
-    return heads, cells
+    return [*said, *(table.metrics[key].heading for key in metrics)], cells
 
 
-def _cell(row: Row, metric: str) -> str:
-    if not row.figures:
-        return "infeasible" if metric == "bound_gain_percent" else ""
+def _cell(results: Results, row: PaperRow, metric: str) -> str:
     value = row.figures.get(metric)
-    if value is not None:
-        return _text(metric, value)
-    return f"{row.starved} starved" if metric in ("antt", "worst_slowdown") else ""
+    return row.missing(metric) if value is None else _text(results, metric, value)
 
 
-def _text(metric: str, value: float) -> str:
-    gain = metric.endswith("gain_percent") or metric == "over_ai_mt_percent"
+def _text(results: Results, metric: str, value: float) -> str:
     # what rounds to nothing is nothing, without a sign
-    rounded = round(value, 2) + 0.0
-    return format(rounded, _STYLES.get(metric, "+.1f" if gain else ".1f"))
+    return format(round(value, 2) + 0.0, results.table.metrics[metric].style)
 
 
 def _published(results: Results) -> tuple[list[str], list[list[str]]]:
     cells = []
     for theirs in results.table.published:
         ours = beside(results.rows, theirs)
-        figure = f"{METRICS[theirs.metric]}, {theirs.npu}, batch {theirs.batch}, {theirs.scheduler}"
         cells.append([
-            figure,
-            _text(theirs.metric, theirs.value),
-            "none" if ours is None else _text(theirs.metric, ours),
+            f"{results.table.metrics[theirs.metric].heading}, {theirs.row}",
+            _text(results, theirs.metric, theirs.value),
+            "none" if ours is None else _text(results, theirs.metric, ours),
             theirs.source,
             theirs.why,
         ])  # fmt: skip

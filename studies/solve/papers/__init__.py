@@ -1,7 +1,9 @@
-"""Tables of papers: files of schedules of many sets of networks, and their figures beside ours.
+"""Tables of papers: their figures beside ours, measured from files.
 
-``table_file.py`` reads a file (``layerweaver_*.yaml`` stand beside it), ``streams.py`` weaves what
-it asks for and makes its rows, ``results.py`` keeps them, with the version that made them.
+``table_file.py`` reads a file (those of :mod:`.tables` come with archloom). What measures its rows
+is a kind of tables, in ``kinds.py``: :mod:`.streams` interleaves sets of networks, :mod:`.plans`
+fuses networks on given hardware. ``figures.py`` has what all kinds share, ``results.py`` keeps
+rows, with the version that made them.
 """
 
 from typing import TYPE_CHECKING
@@ -9,16 +11,15 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .figures import PaperRow as PaperRow, PaperTable as PaperTable, beside as beside
+    from .kinds import measured as measured
+    from .plans import PlanFigures as PlanFigures, PlanRow as PlanRow
     from .results import (
         Results as Results,
         read_results as read_results,
         results_text as results_text,
     )
-    from .streams import Row as Row, beside as beside, measured as measured
-    from .table_file import (
-        METRICS as METRICS,
-        own_tables as own_tables,
-        read_table as read_table,
-    )
+    from .streams import StreamRow as StreamRow
+    from .table_file import own_tables as own_tables, read_table as read_table
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

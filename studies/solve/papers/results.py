@@ -1,7 +1,7 @@
 """Results of tables in files: rows with the version that made them, and what they were made of."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -9,10 +9,11 @@ from typing import Any, Final
 from archloom.studies.config import Reading
 
 from ...errors import UserError
-from .streams import Figures, Row
-from .table_file import StreamTable
+from .figures import PaperRow, PaperTable
+from .kinds import kind_of
+from .table_file import table_of
 
-FORMAT: Final = "archloom streams 1"
+FORMAT: Final = "archloom paper table 1"
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,9 @@ class Results:
     """
 
     version: str
-    table: StreamTable
+    table: PaperTable
     sets: int | None
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
 
 
 def results_text(results: Results) -> str:
@@ -63,12 +64,6 @@ def read_results(path: Path) -> Results:
 
 
 def _results(data: Mapping[str, Any]) -> Results:
-    table = StreamTable.read(data["table"], Reading())
-    rows = tuple(_row(row) for row in data["rows"])
+    table = table_of(data["table"], Reading())
+    rows = tuple(map(kind_of(table).row, data["rows"]))
     return Results(data["version"], table, data["sets"], rows)
-
-
-def _row(data: Mapping[str, Any]) -> Row:
-    sets: Sequence[Mapping[str, Any]] = data["sets"]
-    read = tuple(Figures(**{**one, "networks": tuple(one["networks"])}) for one in sets)
-    return Row(**{**data, "sets": read, "infeasible": tuple(data["infeasible"])})

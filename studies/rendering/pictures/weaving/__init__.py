@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .drawing import save_woven as save_woven
     from .lanes import WovenRun as WovenRun
     from .serving import save_serving as save_serving
-    from .streams import draw_streams as draw_streams
     from .trace import save_trace as save_trace
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

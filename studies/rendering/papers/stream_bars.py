@@ -1,17 +1,14 @@
 """Picture of a table of streams: gains of each set of networks, or over what is swept."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from archloom.studies.solve.papers import Results, Row
-
-from ....errors import writing
-from ..files import save_figure
-from ..style import FADED, INK, SERIES
+from archloom.studies.rendering.pictures import FADED, INK, SERIES
+from archloom.studies.solve.papers import StreamRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: what may be swept, with its label
 _SWEPT: Final = {
@@ -21,17 +18,12 @@ _SWEPT: Final = {
 }
 
 
-def draw_streams(results: Results, path: Path) -> None:
-    """Draw gains over one network at a time, a panel for each chip.
-
-    Raises:
-        TroubleError: the file cannot be written.
-    """
+def stream_bars(title: str, rows: Sequence[StreamRow]) -> "Figure":
+    """Return a picture of gains over one network at a time, with a panel for each chip."""
     from matplotlib.figure import Figure
 
-    rows = [row for row in results.rows if row.figures]
     swept = next((key for key in _SWEPT if len({getattr(row, key) for row in rows}) > 2), None)
-    panels: dict[str, list[Row]] = {}
+    panels: dict[str, list[StreamRow]] = {}
     for row in rows:
         layout = "" if row.layout == "taps_in_rows" else f", {row.layout.replace('_', ' ')}"
         batch = "" if swept == "batch" else f", batch {row.batch}"
@@ -43,8 +35,8 @@ def draw_streams(results: Results, path: Path) -> None:
     size = (7.5 * columns, 4.2 * lines)
     figure = Figure(figsize=size, layout="constrained", dpi=110)
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
-    for axes, (title, shown) in zip(grid, panels.items(), strict=False):
-        axes.set_title(title, loc="left", color=INK)
+    for axes, (chip, shown) in zip(grid, panels.items(), strict=False):
+        axes.set_title(chip, loc="left", color=INK)
         axes.set_ylabel("STP gain over sequential execution (%)")
         if swept is None:
             _bars(axes, shown)
@@ -56,12 +48,11 @@ def draw_streams(results: Results, path: Path) -> None:
         # the panels have the same schedulers
         handles, labels = grid[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
-    figure.suptitle(results.table.title, color=INK)
-    with writing(path):
-        save_figure(figure, path)
+    figure.suptitle(title, color=INK)
+    return figure
 
 
-def _bars(axes: "Axes", rows: Sequence[Row]) -> None:
+def _bars(axes: "Axes", rows: Sequence[StreamRow]) -> None:
     """Draw a group of bars for each set, and a line where its bound is."""
     width = 0.8 / len(rows)
     names = [" + ".join(map(_short, one.networks)) for one in rows[0].sets]
@@ -79,7 +70,7 @@ def _bars(axes: "Axes", rows: Sequence[Row]) -> None:
     axes.set_axisbelow(True)
 
 
-def _lines(axes: "Axes", rows: Sequence[Row], swept: str) -> None:
+def _lines(axes: "Axes", rows: Sequence[StreamRow], swept: str) -> None:
     """Draw means of all sets over what is swept, and what bounds them."""
     schedulers = list(dict.fromkeys(row.scheduler for row in rows))
     for scheduler, colour in zip(schedulers, SERIES, strict=False):

@@ -1,6 +1,6 @@
 """Streams that a table asks for: each set of networks woven, and rows of their means."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import product
@@ -25,7 +25,7 @@ from archloom.space import InfeasibleError
 from archloom.space.networks import network, options
 from archloom.studies.engine.progress import Stages
 
-from .table_file import METRICS, Chip, Published, Scheduler, StreamTable
+from .stream_table import METRICS, Chip, Scheduler, StreamTable
 
 _MIB: Final = 2**20
 
@@ -56,7 +56,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Row:
+class StreamRow:
     """A row of a table.
 
     Attributes:
@@ -92,9 +92,28 @@ class Row:
             self.scheduler,
         )
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """The same, by heading."""
+        heads = ("NPU", "batch", "layout", "sequence length", "weight buffer MiB", "scheduler")
+        return dict(zip(heads, map(str, self.key), strict=True))
+
+    def missing(self, metric: str) -> str:
+        """Return what stands in place of a figure that there is not."""
+        if not self.figures:
+            return "infeasible" if metric == "bound_gain_percent" else ""
+        return f"{self.starved} starved" if metric in ("antt", "worst_slowdown") else ""
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "StreamRow":
+        """Return the row of plain values."""
+        sets: Sequence[Mapping[str, Any]] = data["sets"]
+        read = tuple(Figures(**{**one, "networks": tuple(one["networks"])}) for one in sets)
+        return cls(**{**data, "sets": read, "infeasible": tuple(data["infeasible"])})
 
 
 @dataclass(frozen=True)
@@ -111,12 +130,12 @@ class _Case:
         return replace(npu, weight_buffer_bytes=self.buffer_mib * _MIB)
 
 
-def measured(
+def woven(
     table: StreamTable,
     stages: Stages,
-    known: Sequence[Row] = (),
+    known: Sequence[StreamRow] = (),
     sets: int | None = None,
-) -> Iterator[Row]:
+) -> Iterator[StreamRow]:
     """Yield the rows of a table.
 
     Args:
@@ -134,7 +153,7 @@ def measured(
     chosen = table.sets[:sets]
     stages.begin(table.title, len(cases) * len(table.schedulers) * len(chosen))
     for case in cases:
-        before: list[Row] = []
+        before: list[StreamRow] = []
         works, reasons = _works(table, case, chosen)
         for scheduler in table.schedulers:
             key, make = _row(case, scheduler, works, reasons, stages)
@@ -180,12 +199,12 @@ def _row(
     works: Sequence[tuple[tuple[str, ...], Ticks]],
     reasons: tuple[str, ...],
     stages: Stages,
-) -> tuple[tuple[str | int, ...], Callable[[Sequence[Row]], Row]]:
+) -> tuple[tuple[str | int, ...], Callable[[Sequence[StreamRow]], StreamRow]]:
     """Return the key of a row, and what makes it beside those of other schedulers."""
     chip = case.chip
     head = (chip.npu, chip.batch, chip.array_layout, case.length, case.buffer_mib, scheduler.label)
 
-    def make(before: Sequence[Row]) -> Row:
+    def make(before: Sequence[StreamRow]) -> StreamRow:
         streams = _streams(scheduler, [work for _, work in works])
         found = []
         for (names, work), stream in zip(works, streams, strict=True):
@@ -193,7 +212,7 @@ def _row(
             stages.advance(f"{' and '.join(names)} by {scheduler.label}")
         sets = tuple(found)
         starved = sum(one.antt is None for one in sets)
-        return Row(*head, _means(sets, before), starved, sets, reasons)
+        return StreamRow(*head, _means(sets, before), starved, sets, reasons)
 
     return head, make
 
@@ -228,7 +247,7 @@ def _figures(names: tuple[str, ...], work: Ticks, stream: Stream) -> Figures:
     )
 
 
-def _means(sets: Sequence[Figures], before: Sequence[Row]) -> dict[str, float | None]:
+def _means(sets: Sequence[Figures], before: Sequence[StreamRow]) -> dict[str, float | None]:
     """Return the figures of a row."""
     if not sets:
         return {}
@@ -264,12 +283,3 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _geometric_mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.exp(np.log(known).mean())) if len(known) == len(values) else None
-
-
-def beside(rows: Sequence[Row], theirs: Published) -> float | None:
-    """Return our figure for one that is published; None where no row has it."""
-    for row in rows:
-        at = (row.npu, row.batch) == (theirs.npu, theirs.batch)
-        if at and row.scheduler.split(",")[0] == theirs.scheduler and row.figures:
-            return row.figures.get(theirs.metric)
-    return None

@@ -1,0 +1,24 @@
+"""Picture of a table of a paper, by its kind."""
+
+from pathlib import Path
+
+from archloom.studies.rendering.pictures import save_figure
+from archloom.studies.solve.papers import PlanRow, Results, StreamRow
+
+from ...errors import writing
+from .plan_bars import plan_bars
+from .stream_bars import stream_bars
+
+
+def draw_table(results: Results, path: Path) -> None:
+    """Draw the rows of a table.
+
+    Raises:
+        TroubleError: the file cannot be written.
+    """
+    streams = [row for row in results.rows if isinstance(row, StreamRow) and row.figures]
+    plans = [row for row in results.rows if isinstance(row, PlanRow) and row.figures]
+    title = results.table.title
+    figure = plan_bars(title, plans) if plans else stream_bars(title, streams)
+    with writing(path):
+        save_figure(figure, path)

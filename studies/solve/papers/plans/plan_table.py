@@ -1,0 +1,233 @@
+"""Files that ask for a table of plans: designs, networks, planners, efforts, published figures.
+
+docs/validation/papers.md ("Files") explains the keys.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final
+
+from archloom.search import FUSION_SEARCHES, MAPPING_SEARCHES
+from archloom.search.mapping import FACTORS
+from archloom.space import did_you_mean
+from archloom.space.design_space import PRESETS
+from archloom.space.networks import NETWORKS
+from archloom.studies.config import (
+    Key,
+    Reading,
+    Section,
+    each,
+    named_one,
+    number,
+    text,
+    whole,
+    word,
+)
+
+from ..figures import Metric
+
+#: figures of a row: of the plan, of layer by layer, and over the first design's row
+METRICS: Final = {
+    "energy_percent": Metric("energy %", "+.1f"),
+    "dram_percent": Metric("DRAM traffic %", "+.1f"),
+    "speedup": Metric("speedup", ".2f"),
+    "edp_gain": Metric("EDP gain", ".2f"),
+    "layers_fused": Metric("layers fused", ".1f"),
+    "unfused_flop_per_byte": Metric("FLOP/byte unfused", ".0f"),
+    "flop_per_byte": Metric("FLOP/byte", ".0f"),
+    "unfused_waiting_percent": Metric("waiting for DRAM % unfused", ".0f"),
+    "waiting_percent": Metric("waiting for DRAM %", ".0f"),
+    "unfused_images_per_s": Metric("images/s unfused", ".0f"),
+    "images_per_s": Metric("images/s", ".0f"),
+    "macs_busy_percent": Metric("MACs busy %", ".0f"),
+    "area_mm2": Metric("area mm2", ".0f"),
+    "tdp_w": Metric("TDP W", ".0f"),
+    "area_over_first": Metric("area over first", ".2f"),
+    "tdp_over_first": Metric("TDP over first", ".2f"),
+    "speed_over_first": Metric("images/s over first", ".2f"),
+    "perf_per_tdp_over_first": Metric("Perf/TDP over first", ".2f"),
+}
+
+#: figures of rows that ask for none
+_USUAL: Final = ("energy_percent", "dram_percent", "speedup", "edp_gain", "layers_fused")
+
+#: planner that minimises other things than EDP as well
+_OWN_OBJECTIVE: Final = "deepfrack"
+
+
+def _hardware() -> Key:
+    """Return a key that holds a preset or a template file beside the table."""
+
+    def check(entry: str, beside: Reading) -> str:
+        if entry in PRESETS:
+            return entry
+        if (file := beside.folder / entry).is_file():
+            return str(file)
+        raise ValueError(f"{entry!r} is no preset and no file; {did_you_mean(entry, PRESETS)}")
+
+    return text().checked(check)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design(Section):
+    """A hardware design.
+
+    Attributes:
+        hardware: name of a preset, or path of a template without free parameters.
+        name: in the table; that of the preset or file if it is empty.
+        keeps_weights: whether the buffer beside DRAM keeps weights too, so that they can be cached.
+        technology: table that it is taken to; its own if it is empty.
+    """
+
+    hardware: Annotated[str, _hardware()]
+    name: Annotated[str, text()] = ""
+    keeps_weights: Annotated[bool, Key(lambda entry, _: _truth(entry))] = False
+    technology: Annotated[str, text()] = ""
+
+    @property
+    def label(self) -> str:
+        """As tables name it."""
+        return self.name or Path(self.hardware).stem
+
+
+def _truth(entry: Any) -> bool:
+    if not isinstance(entry, bool):
+        raise ValueError(f"{entry!r} must be true or false")
+    return entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappingEffort(Section):
+    """How layers and tiles are mapped.
+
+    Attributes:
+        name: in the table.
+        search: of mappings.
+        evaluations: mappings of each layer and tile, at most.
+        factors: of loops.
+    """
+
+    name: Annotated[str, text("[^,]+$", form="be a name without commas")]
+    search: Annotated[str, named_one("mapping search", lambda: list(MAPPING_SEARCHES))] = "auto"
+    evaluations: Annotated[int, whole(1)] = 100_000
+    factors: Annotated[str, word(*FACTORS)] = "imperfect"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planner(Section):
+    """A planner.
+
+    Attributes:
+        fusion: name of the fusion search.
+        objective: what it minimises.
+        plans: that it evaluates, at most.
+    """
+
+    fusion: Annotated[str, named_one("fusion search", lambda: list(FUSION_SEARCHES))]
+    objective: Annotated[str, word("edp", "energy", "latency")] = "edp"
+    plans: Annotated[int, whole(1)] = 60
+
+    @property
+    def label(self) -> str:
+        """As tables name it."""
+        return f"{self.fusion} for {self.objective}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedPlan(Section):
+    """A figure that somebody published, and where its row is.
+
+    Attributes:
+        metric: of a row.
+        value: theirs.
+        source: where it stands.
+        design, mapping, planner: labels of the row.
+        why: what makes ours another.
+    """
+
+    metric: Annotated[str, word(*METRICS)]
+    value: Annotated[float, number(above=-1e9)]
+    source: Annotated[str, text()]
+    design: Annotated[str, text()]
+    mapping: Annotated[str, text()]
+    planner: Annotated[str, text()]
+    why: Annotated[str, text()] = ""
+
+    @property
+    def row(self) -> str:
+        """The row, for people."""
+        return f"{self.design}, {self.mapping} mappings, {self.planner}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the row."""
+        return {"design": self.design, "mappings": self.mapping, "planner": self.planner}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanTable(Section):
+    """A table of plans.
+
+    Attributes:
+        kind: of tables.
+        title: of the table.
+        note: what a reader must know.
+        designs: hardware.
+        networks: each is planned by itself; figures of a row are their means.
+        batch: images of a pass; None for the native batch of each design.
+        mappings: efforts, each for all planners and for layer by layer.
+        planners: who plans.
+        figures: of rows, as they are shown.
+        published: figures to stand beside ours.
+    """
+
+    metrics: ClassVar[Mapping[str, Metric]] = METRICS
+    always_shown: ClassVar[tuple[str, ...]] = ("design", "planner")
+
+    kind: Annotated[str, word("plans")]
+    title: Annotated[str, text()]
+    note: Annotated[str, text()] = ""
+    designs: Annotated[tuple[Design, ...], each(Design, 1)]
+    networks: Annotated[tuple[str, ...], each(named_one("network", lambda: list(NETWORKS)), 1)]
+    batch: Annotated[int | None, whole(1, 4096).or_none()] = None
+    mappings: Annotated[tuple[MappingEffort, ...], each(MappingEffort, 1)]
+    planners: Annotated[tuple[Planner, ...], each(Planner, 1)]
+    figures: Annotated[tuple[str, ...], each(word(*METRICS), 1)] = _USUAL
+    published: Annotated[tuple[PublishedPlan, ...], each(PublishedPlan)] = field(default=())
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Those that the file names."""
+        return self.figures
+
+    @property
+    def sets(self) -> list[tuple[str, ...]]:
+        """All networks, each by itself."""
+        return [(name,) for name in self.networks]
+
+    def contradictions(self) -> Iterator[str]:
+        """Yield what is wrong between entries."""
+        labels = {
+            "designs": [one.label for one in self.designs],
+            "mappings": [one.name for one in self.mappings],
+            "planners": [one.label for one in self.planners],
+            "networks": list(self.networks),
+        }
+        for key, found in labels.items():
+            for label in sorted({one for one in found if found.count(one) > 1}):
+                yield f"{key}: {label!r} occurs twice; entries must differ in their names"
+        for i, planner in enumerate(self.planners):
+            if planner.objective != "edp" and planner.fusion != _OWN_OBJECTIVE:
+                yield (
+                    f"planners[{i}].objective: {planner.fusion} minimises EDP only; only "
+                    f"{_OWN_OBJECTIVE} minimises {planner.objective}"
+                )
+        for i, theirs in enumerate(self.published):
+            for key in ("design", "mapping", "planner"):
+                known = labels[f"{key}s"]
+                if (label := getattr(theirs, key)) not in known:
+                    hint = did_you_mean(label, known)
+                    yield f"published[{i}].{key}: {label!r} is unknown; {hint}"
+            if theirs.metric not in self.figures:
+                yield f"published[{i}].metric: {theirs.metric} is none of the figures"
