@@ -25,6 +25,15 @@ _HEADS: Final = {
     "scheduler": "scheduler",
 }
 
+_TERMS: Final = """\
+STP (system throughput) and ANTT (average normalised turnaround time) are those of Eyerman and
+Eeckhout (IEEE Micro 28(3), 2008), relative to running each network alone. A gain is relative to
+running one network at a time: a gain of 60% is an STP of 1.6. `STP*` is an upper bound for any
+schedule. Means, and the smallest and largest values, are over all sets of networks. Utilisation is
+the fraction of time in which the array or DRAM is active. `starved` counts the sets in which a
+network is not served."""
+"""What the columns mean."""
+
 
 def printed(results: Results) -> "Iterator[Table | str]":
     """Yield what a terminal shows."""
@@ -45,12 +54,13 @@ def printed(results: Results) -> "Iterator[Table | str]":
 def markdown(name: str, results: Results) -> str:
     """Return a table as a page has it."""
     lines = [
-        f"### {results.table.title}",
+        f"# {results.table.title}",
         "",
         f"`archloom reproduce {name}`, {_made(results)}.",
         "",
     ]
     lines += _lines(*_rows(results.rows))
+    lines += ["", _TERMS]
     if results.table.published:
         lines += ["", *_lines(*_published(results))]
     for note in _notes(results):

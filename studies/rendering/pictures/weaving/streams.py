@@ -31,9 +31,10 @@ def draw_streams(results: Results, path: Path) -> None:
 
     rows = [row for row in results.rows if row.figures]
     swept = next((key for key in _SWEPT if len({getattr(row, key) for row in rows}) > 2), None)
+    layouts = len({row.layout for row in rows}) > 1
     panels: dict[str, list[Row]] = {}
     for row in rows:
-        layout = "" if row.layout == "taps_in_rows" else f", {row.layout.replace('_', ' ')}"
+        layout = f", {row.layout.replace('_', ' ')}" if layouts else ""
         batch = "" if swept == "batch" else f", batch {row.batch}"
         panels.setdefault(f"{row.npu}{batch}{layout}", []).append(row)
     # without pyplot: no global state, no window, and nothing to close
@@ -45,7 +46,7 @@ def draw_streams(results: Results, path: Path) -> None:
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes, (title, shown) in zip(grid, panels.items(), strict=False):
         axes.set_title(title, loc="left", color=INK)
-        axes.set_ylabel("STP gain over sequential execution (%)")
+        axes.set_ylabel("STP gain (%)")
         if swept is None:
             _bars(axes, shown)
         else:
