@@ -1,14 +1,14 @@
-"""Fused products planned by Archloom and by AccelForge's mapper, on one design, in one price.
+"""Fused products planned by Archloom and by AccelForge's mapper, on one design, with each model.
 
     python benchmarks/fusion/accelforge_fusion.py --accelforge-python PYTHON --record FIGURES.json
     python benchmarks/fusion/accelforge_fusion.py --against [FIGURES.json] [--planner joint]
 
 AccelForge (Fast and Fusiest mapper; pip install accelforge) is no dependency of Archloom: it runs
 in an interpreter of its own, and what it found is kept in a file. ``--against`` reads
-benchmarks/data/accelforge_fusion.json by default, which names its version. EDP in J s; "its plan,
-our price" is AccelForge's best mapping without reads of results as they leave a level,
-and with whole steps of the array, which is how Archloom counts; "our plan, its price" is the
-planner's with such reads. CPU seconds are of one core, Archloom's after compilation.
+benchmarks/data/accelforge_fusion.json by default, which names its version. EDP in J s. With
+Archloom's model, AccelForge's best mapping has no reads of results as they leave a level, and whole
+steps of the array; with AccelForge's model, Archloom's plan has such reads. CPU seconds are of one
+core, Archloom's after compilation.
 """
 
 import argparse
@@ -42,15 +42,15 @@ RECORDED: Final = Path(__file__).parents[1] / "data" / "accelforge_fusion.json"
 COLUMNS: Final = (
     "case",
     "layer by layer",
-    "our plan",
-    "CPU-s",
-    "its plan, our price",
+    "Archloom",
+    "AccelForge",
     "ratio",
-    "its plan, its price",
-    "CPU-s",
-    "our plan, its price",
-    "DRAM words, ours",
-    "its",
+    "AccelForge's model: Archloom",
+    "AccelForge",
+    "CPU-s: Archloom",
+    "AccelForge",
+    "DRAM words: Archloom",
+    "AccelForge",
 )
 
 
@@ -84,12 +84,12 @@ def row(case: Case, found: dict[str, Any], planner: str) -> tuple[str, ...]:
         case.name + ("*" if case.unequal else ""),
         f"{ours['layer_by_layer_js']:.4g}",
         f"{edp:.4g}",
-        f"{ours['cpu_s']:.2f}",
         f"{theirs:.4g}",
         f"{edp / theirs:.3f}",
-        f"{own_price(found).edp_js:.4g}",
-        f"{found['cpu_s']:.1f}",
         "" if in_theirs is None else f"{in_theirs.edp_js:.4g}",
+        f"{own_price(found).edp_js:.4g}",
+        f"{ours['cpu_s']:.2f}",
+        f"{found['cpu_s']:.1f}",
         f"{ours['dram_reads'] + ours['dram_writes']:,}",
         f"{level_words(found, 'DRAM'):,.0f}",
     )

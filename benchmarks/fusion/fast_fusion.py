@@ -43,7 +43,7 @@ COLUMNS = (
     "FLOP/byte",
     "waiting for DRAM, %",
     "DRAM, GB",
-    "ms a pass",
+    "ms per pass",
     "images/s",
     "EDP, mJ s",
     "ILP, CPU-s",

@@ -136,7 +136,7 @@ CASES: Final = (
     Case(
         STATIONARY,
         softmax_attention("softmax_256", 256, 256, 12, 64),
-        unequal="AccelForge takes softmax for elementwise: one pass, and no sum over keys",
+        unequal="AccelForge treats softmax as elementwise: one pass, and no sum over keys",
     ),
     *_of(
         EDGE,

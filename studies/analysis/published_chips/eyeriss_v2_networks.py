@@ -19,8 +19,8 @@ from .figures import Chapter, Figure
 from .random_zeros import counted, in_vectors, mean, mean_of_largest, mixed, summed
 
 JETCAS: Final = "Chen et al., JETCAS 9(2), 2019"
-TABLE: Final = f"{JETCAS}, table VI, recalled, not read; agrees with a ratio in the text"
-REMEMBERED: Final = f"{JETCAS}, table VI, recalled, not read"
+TABLE: Final = f"{JETCAS}, table VI, quoted from memory; agrees with a ratio in the text"
+REMEMBERED: Final = f"{JETCAS}, table VI, quoted from memory"
 ARTEFACT: Final = "Sparseloop (Wu et al., MICRO 2022), artefact, figure 12"
 EVALUATIONS: Final = 32_000
 
@@ -275,19 +275,24 @@ layers, and the number of products without a zero operand for all 28. If only th
 the zeros are assumed to be divided evenly between weights and inputs. AlexNet's zeros are from
 table V of the first Eyeriss; for the inputs of the last three layers and for the remaining weights
 they are from Han et al. (NeurIPS 2015, table 4). The chip ran another pruned AlexNet (Yang et al.,
-CVPR 2017), whose fractions were not found. Of table VI, only the two figures in the abstract were
-read. The others are recalled: 278.7 and 664.6 agree with their ratios to those two in the text
-(5.3 and 3.9), 1282.1 and 102.1 agree with their ratio to each other (12.6), and 174.8 is not
-confirmed by any ratio.
+CVPR 2017), whose fractions were not found. Of the figures of table VI, only the two that are also
+in the abstract were checked against the paper. The others are quoted from memory: 278.7 and 664.6
+agree with their ratios to those two in the text (5.3 and 3.9), 1282.1 and 102.1 agree with their
+ratio to each other (12.6), and 174.8 is not confirmed by any ratio.
 
-Causes of the differences: the cycles of one PE follow from the fractions, and are 1 to 7% low,
-because zeros cluster. For the whole chip the model is 1.3 to 2 times too fast. The rows below the
-first one remove one assumption after the other, with independent random zeros: first, pairs of
-weights are not always full; then, PEs wait for the slowest one when weights change, or for every
-window of inputs, which is more than the chip waits. So the assumptions of evenly spread zeros and
-balanced PEs explain at most two thirds of the difference for MobileNet and AlexNet, and all of it
-for sparse AlexNet. The rest may be due to causes that the paper names (this is our explanation, not
-computed): the fill of pipelines of seven stages, depthwise layers on which the chip is slower than
-its dense counterpart, and, in AlexNet, classifiers whose weights reach the PEs too slowly. Whether
-wires cost energy changes the energy by a factor of three or more.
+The cycles of one PE follow from the fractions, and are 1 to 7% low, because zeros cluster. For the
+whole chip the model is 1.1 to 2 times too fast. The rows of a network after its first one remove
+one assumption after the other, with independent random zeros:
+
+- *pairs in part*: pairs of weights are not always full.
+- *PEs wait for weights*: additionally, all PEs wait for the slowest one when weights change.
+- *PEs wait for windows*: PEs wait for the slowest one for each window of inputs, which is more than
+  the chip waits.
+
+So the assumptions of evenly spread zeros and balanced PEs explain at most two thirds of the
+difference for MobileNet and AlexNet, and all of it for sparse AlexNet. The rest may be due to
+causes that the paper names (this is our explanation, not computed): the fill of pipelines of seven
+stages, depthwise layers on which the chip is slower than its dense counterpart, and, in AlexNet,
+classifiers whose weights reach the PEs too slowly. Whether wires cost energy changes the energy by
+a factor of three or more.
 """

@@ -31,12 +31,12 @@ def printed(results: Results) -> "Iterator[Table | str]":
 def markdown(name: str, results: Results) -> str:
     """Return a table as a page has it."""
     lines = [
-        f"### {results.table.title}",
+        f"# {results.table.title}",
         "",
         f"`archloom reproduce {name}`, {_made(results)}.",
         "",
     ]
-    lines += _lines(*_rows(results))
+    lines += [*_lines(*_rows(results)), "", results.table.terms]
     if results.table.published:
         lines += ["", *_lines(*_published(results))]
     for note in _notes(results):

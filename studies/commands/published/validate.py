@@ -243,16 +243,18 @@ def _cells(figure: Figure) -> tuple[str, str, str, str]:
     return f"{figure.ours:.4g}", f"{figure.theirs:.4g}", f"{figure.ratio:.3f}{mark}", band
 
 
-HEAD = """# Validation
+HEAD = """# Comparison with published chips
 
-`archloom validate` computes every figure of this page and prints it beside the published one. Its
-exit code is 1 if a ratio is outside its allowed range. `archloom validate --markdown` prints this
-page. Access counts, energy and cycles are compared with recorded outputs of Timeloop by
-`archloom validate CASES.jsonl`: see [timeloop.md](../reference/timeloop.md) and
-[oracle.md](oracle.md).
+This page shows how close the cost model comes to the published time, power, energy, traffic and
+area of real chips, and why figures differ. `archloom validate` computes every figure of the page
+and prints it beside the published one. Its exit code is 1 if a ratio is outside its allowed range.
+`archloom validate --markdown` prints this page. `archloom validate CASES.jsonl` compares access
+counts, energy and cycles with recorded outputs of Timeloop
+([timeloop.md](../reference/timeloop.md)). A further check of the model is a simulator that executes
+loop nests step by step ([oracle.md](oracle.md)).
 
 The ratio is the figure of archloom divided by the published figure. Figures without an allowed
-range are not checked; the last column gives the reason for the difference.
+range are not checked. The last column gives the reason for the difference.
 """
 
 

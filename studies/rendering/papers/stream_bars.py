@@ -23,9 +23,10 @@ def stream_bars(title: str, rows: Sequence[StreamRow]) -> "Figure":
     from matplotlib.figure import Figure
 
     swept = next((key for key in _SWEPT if len({getattr(row, key) for row in rows}) > 2), None)
+    layouts = len({row.layout for row in rows}) > 1
     panels: dict[str, list[StreamRow]] = {}
     for row in rows:
-        layout = "" if row.layout == "taps_in_rows" else f", {row.layout.replace('_', ' ')}"
+        layout = f", {row.layout.replace('_', ' ')}" if layouts else ""
         batch = "" if swept == "batch" else f", batch {row.batch}"
         panels.setdefault(f"{row.npu}{batch}{layout}", []).append(row)
     # without pyplot: no global state, no window, and nothing to close
@@ -37,7 +38,7 @@ def stream_bars(title: str, rows: Sequence[StreamRow]) -> "Figure":
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes, (chip, shown) in zip(grid, panels.items(), strict=False):
         axes.set_title(chip, loc="left", color=INK)
-        axes.set_ylabel("STP gain over sequential execution (%)")
+        axes.set_ylabel("STP gain (%)")
         if swept is None:
             _bars(axes, shown)
         else:

@@ -55,6 +55,8 @@ class PaperTable(Protocol):
 
     #: all figures that rows may have
     metrics: ClassVar[Mapping[str, Metric]]
+    #: what the figures are, for readers
+    terms: ClassVar[str]
     #: labels that are shown even where all rows have the same
     always_shown: ClassVar[tuple[str, ...]]
 

@@ -49,6 +49,13 @@ METRICS: Final = {
     "perf_per_tdp_over_first": Metric("Perf/TDP over first", ".2f"),
 }
 
+_TERMS: Final = """\
+Energy, DRAM traffic, speedup and EDP gain are relative to layer by layer, which is mapped by the
+same search. Layers are fused where they are in a group of several. FLOP/byte is the operational
+intensity with respect to DRAM. Ratios, rates and intensities are geometric means over the networks,
+percentages arithmetic means. `over first` is relative to the first design of the table with the
+same planner and mappings."""
+
 #: figures of rows that ask for none
 _USUAL: Final = ("energy_percent", "dram_percent", "speedup", "edp_gain", "layers_fused")
 
@@ -183,6 +190,7 @@ class PlanTable(Section):
     """
 
     metrics: ClassVar[Mapping[str, Metric]] = METRICS
+    terms: ClassVar[str] = _TERMS
     always_shown: ClassVar[tuple[str, ...]] = ("design", "planner")
 
     kind: Annotated[str, word("plans")]

@@ -38,6 +38,14 @@ METRICS: Final = {
     "map_peak_mib": Metric("peak feature maps MiB", ".1f"),
 }
 
+_TERMS: Final = """\
+STP (system throughput) and ANTT (average normalised turnaround time) are those of Eyerman and
+Eeckhout (IEEE Micro 28(3), 2008), relative to running each network alone. A gain is relative to
+running one network at a time: a gain of 60% is an STP of 1.6. `STP*` is an upper bound for any
+schedule. Means, and the smallest and largest values, are over all sets of networks. Utilisation is
+the fraction of time in which the array or DRAM is active. `starved` counts the sets in which a
+network is not served."""
+
 #: how feature maps are taken to lie
 MAPS: Final = ("unlimited", "fit", "dram")
 
@@ -141,6 +149,7 @@ class StreamTable(Section):
     """
 
     metrics: ClassVar[Mapping[str, Metric]] = METRICS
+    terms: ClassVar[str] = _TERMS
     always_shown: ClassVar[tuple[str, ...]] = ("NPU", "scheduler")
 
     kind: Annotated[str, word("streams")] = "streams"

@@ -81,7 +81,7 @@ def test_a_file_of_ones_own_is_measured_written_drawn_and_not_again(tmp_path):
     assert "Published figures" in done.output
     assert {one.name for one in out.iterdir()} == {"small.json", "small.md", "small.png"}
     text = (out / "small.md").read_text()
-    assert text.startswith("### Small\n\n`archloom reproduce small`, version ")
+    assert text.startswith("# Small\n\n`archloom reproduce small`, version ")
     assert "| ANTT, memory_centric, batch 1, layerweaver | 1.27 | " in text
     rows = read_results(out / "small.json").rows
     assert [row.weight_buffer_mib for row in rows] == [8, 16, 48]
