@@ -127,12 +127,15 @@ def planned(
     old = {(row.design, row.mappings, row.planner): row for row in known}
     stages.begin(table.title, len(cases) * len(table.planners) * len(names))
     first: dict[tuple[str, str], PlanRow] = {}
+    compiled = set[tuple[str, str]]()
     for case in cases:
         plannings: dict[str, Planning] = {}
         for planner in table.planners:
             row = old.get(case.key(planner))
             if row is None:
-                _compile(case, planner, stages)
+                if (kind := (planner.fusion, case.effort.search)) not in compiled:
+                    compiled.add(kind)
+                    _compile(case, planner, stages)
                 row = _row(table, case, planner, names, plannings, stages)
                 row = _with_means(row, first.get((row.mappings, row.planner), row))
             else:

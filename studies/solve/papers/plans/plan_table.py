@@ -88,7 +88,7 @@ class Design(Section):
     """
 
     hardware: Annotated[str, _hardware()]
-    name: Annotated[str, text()] = ""
+    name: Annotated[str, text("[^,]*$", form="be a name without commas")] = ""
     keeps_weights: Annotated[bool, Key(lambda entry, _: _truth(entry))] = False
     technology: Annotated[str, text()] = ""
 

@@ -11,14 +11,16 @@ from archloom.studies.commands.cli import app
 from archloom.studies.commands.published.tables import markdown
 from archloom.studies.engine.progress import SILENT
 from archloom.studies.errors import UserError
+from archloom.studies.solve.papers import measured, own_tables, read_table
 from archloom.studies.solve.papers.results import read_results
-from archloom.studies.solve.papers.streams import measured
-from archloom.studies.solve.papers.table_file import own_tables, read_table
 
 from ....source_tree import ROOT
 
 KEPT = ROOT / "docs" / "validation" / "layerweaver"
+KEPT_PLANS = ROOT / "docs" / "validation" / "papers"
 TABLES = own_tables()
+STREAMS = [name for name in TABLES if name.startswith("layerweaver_")]
+PLANS = [name for name in TABLES if name not in STREAMS]
 
 SMALL = """\
 title: Small
@@ -30,12 +32,29 @@ published:
   - {metric: antt, value: 1.27, npu: memory_centric, batch: 1, scheduler: layerweaver, source: Fig}
 """
 
+PLANNED = """\
+kind: plans
+title: Fused
+designs: [{hardware: eyeriss}]
+networks: [tiny_cnn]
+mappings: [{name: few, search: local, evaluations: 1000}]
+planners: [{fusion: none}, {fusion: deepfrack}]
+figures: [edp_gain]
+published:
+  - metric: edp_gain
+    value: 2
+    design: eyeriss
+    mapping: few
+    planner: deepfrack for edp
+    source: Fig
+"""
+
 
 def run(*words):
     return CliRunner().invoke(app, ["reproduce", *map(str, words)])
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", STREAMS)
 def test_kept_results_are_those_of_the_file_and_a_sample_comes_out_again(name):
     kept = read_results(KEPT / f"{name}.json")
     assert kept.version == version("archloom")
@@ -63,6 +82,46 @@ def test_kept_results_are_those_of_the_file_and_a_sample_comes_out_again(name):
         starves = before.antt is None
         assert again.antt == (None if starves else pytest.approx(before.antt, rel=1e-9))
         assert again.dram_active == pytest.approx(before.dram_active, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_kept_plans_are_those_of_the_file_and_a_sample_comes_out_again(name):
+    kept = read_results(KEPT_PLANS / f"{name}.json")
+    assert kept.version == version("archloom")
+    assert kept.table == read_table(TABLES[name])
+    assert kept.sets is None
+    assert (KEPT_PLANS / f"{name}.md").read_text() == markdown(name, kept)
+    # the last design, the first network and effort
+    asked = replace(
+        kept.table,
+        designs=kept.table.designs[-1:],
+        networks=kept.table.networks[:1],
+        mappings=kept.table.mappings[:1],
+        planners=kept.table.planners[:1],
+        published=(),
+    )
+    (row,) = measured(asked, SILENT)
+    old = next(one for one in kept.rows if one.labels == row.labels)
+    assert row.sets[0] == old.sets[0]
+    assert (row.area_mm2, row.tdp_w) == (old.area_mm2, old.tdp_w)
+
+
+def test_plans_of_a_file_of_ones_own_are_printed_written_and_drawn(tmp_path):
+    path, out = tmp_path / "plans.yaml", tmp_path / "out"
+    path.write_text(PLANNED)
+    done = run(path, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert {one.name for one in out.iterdir()} == {"plans.json", "plans.md", "plans.png"}
+    text = (out / "plans.md").read_text()
+    assert text.startswith("# Fused\n\n`archloom reproduce plans`, version ")
+    assert "| design | planner | EDP gain |" in text
+    assert "| EDP gain, eyeriss, few mappings, deepfrack for edp | 2.00 | 1." in text
+    assert "Energy, DRAM traffic, speedup and EDP gain are relative to layer by layer" in text
+    # results that are there are used again
+    kept = json.loads((out / "plans.json").read_text())
+    kept["rows"][0]["figures"]["edp_gain"] = 99
+    (out / "plans.json").write_text(json.dumps(kept))
+    assert "99.00" in run(path, "--out", out).output
 
 
 def test_without_a_table_all_are_listed():

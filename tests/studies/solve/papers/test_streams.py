@@ -8,9 +8,16 @@ import pytest
 from archloom.search import WEAVERS
 from archloom.studies.engine.progress import SILENT
 from archloom.studies.errors import UserError
-from archloom.studies.solve.papers.results import Results, read_results, results_text
-from archloom.studies.solve.papers.streams import beside, measured
-from archloom.studies.solve.papers.table_file import Published, own_tables, read_table
+from archloom.studies.solve.papers import (
+    Results,
+    beside,
+    measured,
+    own_tables,
+    read_results,
+    read_table,
+    results_text,
+)
+from archloom.studies.solve.papers.streams.stream_table import Published
 
 from ....cases.woven_pairs import pair
 
@@ -78,7 +85,7 @@ def test_known_rows_are_not_measured_again_and_a_file_keeps_all(tmp_path):
     path.write_text('{"format": "other"}')
     with pytest.raises(UserError, match="holds no results of format"):
         read_results(path)
-    path.write_text('{"format": "archloom streams 1"}')
+    path.write_text('{"format": "archloom paper table 1"}')
     with pytest.raises(UserError, match="is damaged"):
         read_results(path)
 

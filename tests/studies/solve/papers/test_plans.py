@@ -1,0 +1,150 @@
+"""Tables of plans: rows against plans that are searched one by one, means by hand, files."""
+
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean, geometric_mean
+
+import pytest
+
+from archloom.evaluators import hardware_cost
+from archloom.search.software import SoftwareSettings
+from archloom.space.design_space import preset, preset_file
+from archloom.space.networks import network
+from archloom.studies.engine.progress import SILENT
+from archloom.studies.errors import UserError
+from archloom.studies.solve.fusion import FusionEffort, Schedule, search_plan
+from archloom.studies.solve.papers import (
+    PlanRow,
+    Results,
+    beside,
+    measured,
+    own_tables,
+    read_results,
+    read_table,
+    results_text,
+)
+
+SMALL = """\
+kind: plans
+title: Small
+designs: [{hardware: eyeriss}, {hardware: simba, name: weights too, keeps_weights: true}]
+networks: [tiny_cnn, tiny_mobile]
+batch: 2
+mappings: [{name: short, evaluations: 2000, search: local}]
+planners: [{fusion: none}, {fusion: deepfrack}, {fusion: deepfrack, objective: energy}]
+figures: [energy_percent, speedup, images_per_s, tdp_over_first, perf_per_tdp_over_first]
+published:
+  - {metric: speedup, value: 1.5, design: eyeriss, mapping: short, planner: deepfrack for edp,
+     source: Fig}
+"""
+
+
+def table(folder: Path, text: str = SMALL):
+    path = folder / "small.yaml"
+    path.write_text(text)
+    return read_table(path)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], PlanRow]:
+    found = measured(table(tmp_path_factory.mktemp("plans")), SILENT)
+    return {(row.design, row.planner): row for row in found}
+
+
+def test_costs_are_those_of_a_search_of_each_network(rows):
+    row = rows["eyeriss", "deepfrack for edp"]
+    settings = SoftwareSettings(fusion="deepfrack", mapping="local", mapping_evaluations=2000)
+    assert [one.network for one in row.sets] == ["tiny_cnn", "tiny_mobile"]
+    for one in row.sets:
+        net = network(one.network).with_batch(2)
+        alone = search_plan(net, preset("eyeriss"), FusionEffort(settings, 60))
+        assert isinstance(alone, Schedule)
+        for ours, theirs in ((one.plan, alone.cost), (one.unfused, alone.unfused)):
+            assert ours.edp_js == theirs.edp_js
+            assert ours.energy_pj == theirs.energy_pj
+            assert ours.dram_bytes == theirs.dram_bytes
+        assert (one.batch, one.flops) == (2, 2 * net.macs)
+
+
+def test_nothing_fused_changes_nothing_and_each_objective_gets_its_least(rows):
+    unfused = rows["eyeriss", "none for edp"]
+    assert unfused.figures["energy_percent"] == 0
+    assert unfused.figures["speedup"] == 1
+    assert unfused.figures["layers_fused"] == 0
+    for design in ("eyeriss", "weights too"):
+        by_edp, by_energy = (rows[design, f"deepfrack for {what}"] for what in ("edp", "energy"))
+        for one, other in zip(by_edp.sets, by_energy.sets, strict=True):
+            assert one.plan.edp_js <= one.unfused.edp_js
+            assert one.unfused == other.unfused
+    assert any(one.plan.layers_fused for row in rows.values() for one in row.sets)
+
+
+def test_figures_of_a_row_are_means_over_its_networks(rows):
+    row, first = rows["weights too", "deepfrack for edp"], rows["eyeriss", "deepfrack for edp"]
+    percent = [100 * (one.plan.energy_pj / one.unfused.energy_pj - 1) for one in row.sets]
+    assert row.figures["energy_percent"] == pytest.approx(fmean(percent))
+    faster = [one.unfused.latency_cycles / one.plan.latency_cycles for one in row.sets]
+    assert row.figures["speedup"] == pytest.approx(geometric_mean(faster))
+    mhz = preset("simba").frequency_mhz
+    rate = geometric_mean(2e6 * mhz / one.plan.latency_cycles for one in row.sets)
+    assert row.figures["images_per_s"] == pytest.approx(rate)
+    watts = hardware_cost(preset("eyeriss")).tdp_w
+    assert first.tdp_w == watts
+    assert row.figures["tdp_over_first"] == pytest.approx(row.tdp_w / watts)
+    ratio = rate / first.figures["images_per_s"] / row.figures["tdp_over_first"]
+    assert row.figures["perf_per_tdp_over_first"] == pytest.approx(ratio)
+    assert first.figures["perf_per_tdp_over_first"] == pytest.approx(1)
+    least = [one.flops / 2 / preset("simba").macs / one.plan.latency_cycles for one in row.sets]
+    assert row.figures["macs_busy_percent"] == pytest.approx(100 * fmean(least))
+
+
+def test_a_file_keeps_rows_and_known_ones_are_not_measured_again(tmp_path, rows):
+    asked = table(tmp_path)
+    results = Results("1.2", asked, None, tuple(rows.values()))
+    path = tmp_path / "small.json"
+    path.write_text(results_text(results))
+    assert read_results(path) == results
+    marked = [replace(row, area_mm2=-1.0) for row in results.rows]
+    assert list(measured(asked, SILENT, marked)) == marked
+    assert beside(results.rows, asked.published[0]) == results.rows[1].figures["speedup"]
+
+
+def test_what_cannot_run_is_said(tmp_path):
+    template = preset_file("eyeriss").read_text("utf-8")
+    assert '"= 12 * word_bytes"' in template
+    (tmp_path / "own.yaml").write_text(template.replace('"= 12 * word_bytes"', "1"))
+    text = SMALL[: SMALL.index("published")].replace("hardware: eyeriss", "hardware: own.yaml")
+    asked = table(tmp_path, text.replace("tiny_cnn, tiny_mobile", "tiny_cnn"))
+    row = next(iter(measured(asked, SILENT)))
+    assert (row.design, row.sets, row.figures) == ("own", (), {})
+    assert "tiny_cnn on own: " in row.infeasible[0]
+    assert row.missing("speedup") == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("kind: plans", "kind: plan", "kind: 'plan' is unknown; did you mean plans"),
+        ("hardware: eyeriss", "hardware: eyeris", "did you mean eyeriss"),
+        ("keeps_weights: true", "keeps_weights: 1", "designs[1].keeps_weights: 1 must be true or"),
+        ("search: local", "search: loca", "mapping search 'loca' is unknown; did you mean local"),
+        ("{fusion: none}", "{fusion: nome}", "fusion search 'nome' is unknown"),
+        ("{fusion: none}", "{fusion: none, objective: energy}", "none minimises EDP only"),
+        ("name: weights too", "name: eyeriss", "designs: 'eyeriss' occurs twice"),
+        ("tiny_cnn, tiny_mobile", "tiny_cnn, tiny_cnn", "networks: 'tiny_cnn' occurs twice"),
+        ("mapping: short", "mapping: shirt", "published[0].mapping: 'shirt' is unknown"),
+        ("metric: speedup", "metric: tdp_w", "published[0].metric: tdp_w is none of the figures"),
+        ("[{name: short,", "[{name: 'a,b',", "must be a name without commas"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, old, new, part):
+    assert old in SMALL
+    with pytest.raises(UserError) as caught:
+        table(tmp_path, SMALL.replace(old, new, 1))
+    assert part in str(caught.value)
+
+
+def test_tables_that_come_along_are_read():
+    kinds = {name: type(read_table(path)).__name__ for name, path in own_tables().items()}
+    assert {kinds["deepfrack"], kinds["fast_designs"]} == {"PlanTable"}
+    assert kinds["layerweaver_pairs"] == "StreamTable"
