@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean, geometric_mean
-from typing import Any
+from typing import Any, Final
 
 from archloom.evaluators import hardware_cost
 from archloom.space import Infeasible
@@ -16,10 +16,10 @@ from archloom.studies.engine.progress import Stages
 from .plan_table import METRICS, Design, MappingEffort, Planner, PlanTable
 from .planning import PassCost, Planning, with_weights_kept
 
-_WORDS = Wording(technology="technology")
+_WORDS: Final = Wording(technology="technology")
 
 #: what compiles, or loads, the code that all planners need
-_TINY = "tiny_cnn"
+_TINY: Final = "tiny_cnn"
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,9 @@ def _built(design: Design) -> Hardware:
 def _compile(case: _Case, planner: Planner, stages: Stages) -> None:
     stages.begin("compiling kernels (only the first time)")
     few = MappingEffort(name="few", search=case.effort.search, evaluations=1000)
-    Planning(case.network(_TINY, None), case.hardware, few).planned(planner)
+    tiny = Planning(case.network(_TINY, None), case.hardware, few)
+    if not isinstance(tiny.unfused(), Infeasible):
+        tiny.planned(planner)
     stages.end()
 
 
