@@ -10,6 +10,7 @@ REPRODUCE_EXAMPLES: Final = (
     "archloom reproduce",
     "archloom reproduce layerweaver_pairs",
     "archloom reproduce layerweaver --out runs/layerweaver",
+    "archloom reproduce deepfrack --sets 1 --out runs/papers",
 )
 
 
@@ -28,7 +29,7 @@ def reproduce(
             "--sets",
             metavar="N",
             least=1,
-            help="Only evaluate the first N sets of networks of each table (default: all).",
+            help="Only evaluate the first N networks, or sets of networks, of each table (default: all).",
         ),
     ] = None,
     out: Annotated[
@@ -44,7 +45,7 @@ def reproduce(
 ) -> None:
     """Reproduce tables of published papers: print published values beside computed values.
 
-    docs/validation/layerweaver.md shows all tables and explains the table files.
+    docs/validation/papers.md and layerweaver.md show all tables and explain the table files.
     """
     from .measuring import list_tables, reproduce_tables
 

@@ -21,7 +21,10 @@ _SHARES: Final[dict[str, _Share]] = {
 def plan_bars(title: str, rows: Sequence[PlanRow]) -> "Figure":
     """Return a picture with a line of two panels for each design."""
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
+    # layer by layer is the line that bars are compared with
+    rows = [row for row in rows if row.planner != "none"] or rows
     designs = list(dict.fromkeys(row.design for row in rows))
     series = list(dict.fromkeys(_series(row) for row in rows))
     colours = {one: SERIES[i % len(SERIES)] for i, one in enumerate(series)}
@@ -35,20 +38,9 @@ def plan_bars(title: str, rows: Sequence[PlanRow]) -> "Figure":
             axes.set_title(design, loc="left", color=INK)
             axes.set_ylabel(label)
             _bars(axes, shown, share, colours)
-    handles = [
-        *{
-            label: bar
-            for axes in grid.ravel()
-            for bar, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }.items()
-    ]
-    figure.legend(
-        [bar for _, bar in handles],
-        [label for label, _ in handles],
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-    )
+    # a design that cannot run has no bars, so the legend is of all series
+    bars = [Patch(color=colours[one]) for one in series]
+    figure.legend(bars, series, loc="outside lower center", ncols=3, frameon=False)
     figure.suptitle(title, color=INK)
     return figure
 
@@ -64,8 +56,7 @@ def _bars(axes: "Axes", rows: Sequence[PlanRow], share: _Share, colours: dict[st
     for number, row in enumerate(rows):
         left = [names.index(one.network) + width * number for one in row.sets]
         heights = [share(one) for one in row.sets]
-        label = _series(row)
-        axes.bar(left, heights, width, align="edge", color=colours[label], label=label)
+        axes.bar(left, heights, width, align="edge", color=colours[_series(row)])
     axes.axhline(1.0, color=INK, linewidth=1)
     axes.set_xticks([at + 0.4 for at in range(len(names))], names)
     axes.grid(axis="y", color=FADED, linewidth=0.4)

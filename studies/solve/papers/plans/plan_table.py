@@ -127,7 +127,7 @@ class Planner(Section):
 
     Attributes:
         fusion: name of the fusion search.
-        objective: what it minimises.
+        objective: what it minimises; only ``deepfrack`` minimises anything but EDP.
         plans: that it evaluates, at most.
     """
 
@@ -138,7 +138,7 @@ class Planner(Section):
     @property
     def label(self) -> str:
         """As tables name it."""
-        return f"{self.fusion} for {self.objective}"
+        return self.fusion if self.objective == "edp" else f"{self.fusion} for {self.objective}"
 
 
 @dataclass(frozen=True, kw_only=True)

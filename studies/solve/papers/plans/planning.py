@@ -7,7 +7,7 @@ from typing import Final
 from archloom.evaluators.fusion import NetworkCost
 from archloom.search import MAPPING_SEARCHES, derived_seed
 from archloom.search.fusion import MemoizedPlanEvaluator
-from archloom.search.fusion.deepfrack import DeepFrackSearch
+from archloom.search.fusion.deepfrack import CostObjective, DeepFrackSearch
 from archloom.search.mapping import Mapper
 from archloom.search.software import fusion_search
 from archloom.space import Infeasible
@@ -82,7 +82,7 @@ class Planning:
             return self._cost(self._of_least_edp(planner))
         if self._deepfrack is None:
             self._deepfrack = DeepFrackSearch(self._evaluator)
-        objective = "energy" if planner.objective == "energy" else "latency"
+        objective: CostObjective = "energy" if planner.objective == "energy" else "latency"
         plan = self._deepfrack.plan(objective)
         return self._cost(layer_by_layer(self._evaluator.network) if plan is None else plan)
 

@@ -45,7 +45,7 @@ published:
     value: 2
     design: eyeriss
     mapping: few
-    planner: deepfrack for edp
+    planner: deepfrack
     source: Fig
 """
 
@@ -115,7 +115,7 @@ def test_plans_of_a_file_of_ones_own_are_printed_written_and_drawn(tmp_path):
     text = (out / "plans.md").read_text()
     assert text.startswith("# Fused\n\n`archloom reproduce plans`, version ")
     assert "| design | planner | EDP gain |" in text
-    assert "| EDP gain, eyeriss, few mappings, deepfrack for edp | 2.00 | 1." in text
+    assert "| EDP gain, eyeriss, few mappings, deepfrack | 2.00 | 1." in text
     assert "Energy, DRAM traffic, speedup and EDP gain are relative to layer by layer" in text
     # results that are there are used again
     kept = json.loads((out / "plans.json").read_text())
