@@ -29,7 +29,8 @@ def reproduce(
             "--sets",
             metavar="N",
             least=1,
-            help="Only evaluate the first N networks, or sets of networks, of each table (default: all).",
+            help="Only evaluate the first N networks, or sets of networks, of each table "
+            "(default: all).",
         ),
     ] = None,
     out: Annotated[
