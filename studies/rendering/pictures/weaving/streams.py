@@ -45,7 +45,7 @@ def draw_streams(results: Results, path: Path) -> None:
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes, (title, shown) in zip(grid, panels.items(), strict=False):
         axes.set_title(title, loc="left", color=INK)
-        axes.set_ylabel("STP gain over sequential execution (%)")
+        axes.set_ylabel("STP gain over\nsequential execution (%)")
         if swept is None:
             _bars(axes, shown)
         else:
