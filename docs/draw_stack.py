@@ -1,7 +1,7 @@
 """Writes the tables of ``docs/validation/stack.md`` from the results of a study that it keeps.
 
-``python -m docs.draw_stack`` makes the page's tables from ``docs/validation/stack_digits.json.gz``, and
-a test fails where they differ. ``python -m docs.draw_stack RESULTS.json`` first keeps other
+``python -m docs.draw_stack`` makes the page's tables from ``docs/validation/stack_digits.json.gz``,
+and a test fails where they differ. ``python -m docs.draw_stack RESULTS.json`` first keeps other
 results: without the rows of single layers, which no verdict needs.
 """
 

@@ -68,7 +68,8 @@ def verdict_sections(results: Mapping[str, Any]) -> list[str]:
     heads = ["", "observation of the paper", "evidence in the paper", "verdict", "evidence here"]
     note = (
         "Observations of Gibson et al., ACM TACO 2024. Figures are given with their intervals; "
-        "refused measurements are not used. docs/explanation/stack.md says what each verdict compares."
+        "refused measurements are not used. docs/explanation/stack.md says what each verdict "
+        "compares."
     )
     folds = "".join(
         fold(f"{finding.observation.number}: {finding.verdict}", _evidence(finding))
