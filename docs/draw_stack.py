@@ -1,7 +1,7 @@
-"""Writes the tables of ``docs/how_to/stack.md`` from the results of a study that it keeps.
+"""Writes the tables of ``docs/validation/stack.md`` from the results of a study that it keeps.
 
-``python -m docs.draw_stack`` makes the page's tables from ``docs/how_to/stack_digits.json.gz``, and
-a test fails where they differ. ``python -m docs.draw_stack RESULTS.json`` first keeps other
+``python -m docs.draw_stack`` makes the page's tables from ``docs/validation/stack_digits.json.gz``,
+and a test fails where they differ. ``python -m docs.draw_stack RESULTS.json`` first keeps other
 results: without the rows of single layers, which no verdict needs.
 """
 
@@ -17,7 +17,7 @@ from archloom.studies.rendering.stack import verdict_rows
 
 from .made_parts import with_parts
 
-FOLDER = Path(__file__).parent / "how_to"
+FOLDER = Path(__file__).parent / "validation"
 PAGE, KEPT = FOLDER / "stack.md", FOLDER / "stack_digits.json.gz"
 
 
@@ -40,7 +40,7 @@ def page(text: str, results: Mapping[str, Any]) -> str:
     record = read_record(results)
     heads = ["", "observation of the paper", "evidence in the paper", "verdict", "evidence here"]
     tables = {
-        "verdicts": markdown(heads, verdict_rows(judge(results))),
+        "verdicts": markdown(heads, broken(verdict_rows(judge(results)))),
         "models": markdown(
             ["model", "compression", "accuracy %", "kB", "M MACs", "untuned us", "tuned us"],
             model_rows(record),
@@ -53,6 +53,12 @@ def markdown(heads: Sequence[str], rows: Iterator[list[str]]) -> str:
     """Return a table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def broken(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield rows whose last cell, a list of findings, has a line for each."""
+    for row in rows:
+        yield [*row[:-1], row[-1].replace("; ", ";<br>")]
 
 
 def model_rows(record: StackRecord) -> Iterator[list[str]]:

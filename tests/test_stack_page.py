@@ -1,4 +1,4 @@
-"""docs/how_to/stack.md shows what the results that it keeps give."""
+"""docs/validation/stack.md shows what the results that it keeps give."""
 
 import json
 from importlib import import_module

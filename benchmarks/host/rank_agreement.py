@@ -318,7 +318,7 @@ def plot(found: Sequence[Expected], host: Hardware, file: Path) -> None:
 
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 4.6), sharey=True, layout="constrained")
     shown = ("products (MACs)", SHOWN)
-    titles = ("MACs alone", "the cost model, copies, waiting, frames")
+    titles = ("MACs alone", "cost model, with copies, waiting and frames")
     for axis, name, title in zip(axes, shown, titles, strict=True):
         scale = host.macs if name == shown[0] else 1
         for algorithm in COMPILED:
@@ -327,8 +327,8 @@ def plot(found: Sequence[Expected], host: Hardware, file: Path) -> None:
             axis.scatter(x, [e.timed.time_us for e in of], s=7, alpha=0.5, label=algorithm)
         ends = [e.timed.time_us for e in found]
         axis.plot([min(ends), max(ends)], [min(ends), max(ends)], color="grey", lw=0.8)
-        axis.set(xscale="log", yscale="log", xlabel="expected us", title=title)
-    axes[0].set_ylabel("measured us")
+        axis.set(xscale="log", yscale="log", xlabel="expected time (us)", title=title)
+    axes[0].set_ylabel("measured time (us)")
     axes[0].legend()
     figure.savefig(file, dpi=110)
 

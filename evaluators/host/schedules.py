@@ -293,7 +293,7 @@ def curated(spec: KernelSpec) -> list[Schedule]:
     """Return starts that are good on many layers, the most promising first, all of which fit.
 
     Assumption: tiles that won most often on layers of CIFAR networks, on cores with AVX2 and with
-    AVX-512; docs/how_to/host_kernels.md has the figures.
+    AVX-512; docs/validation/host_kernels.md has the figures.
     """
     found: list[Schedule] = []
     for start in _starts(spec):

@@ -38,7 +38,7 @@ def stream_bars(title: str, rows: Sequence[StreamRow]) -> "Figure":
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes, (chip, shown) in zip(grid, panels.items(), strict=False):
         axes.set_title(chip, loc="left", color=INK)
-        axes.set_ylabel("STP gain (%)")
+        axes.set_ylabel("STP gain over\nsequential execution (%)")
         if swept is None:
             _bars(axes, shown)
         else:

@@ -33,7 +33,7 @@ def print_verdicts(results: Mapping[str, Any], console: "Console") -> None:
         for text in others:
             shown.add_row("", "", "", plain(text))
     console.print(shown)
-    print_line("What each verdict compares, and its intervals: docs/how_to/stack.md", console)
+    print_line("What each verdict compares, and its intervals: docs/explanation/stack.md", console)
 
 
 def deciding(finding: Finding) -> list[str]:
@@ -68,7 +68,8 @@ def verdict_sections(results: Mapping[str, Any]) -> list[str]:
     heads = ["", "observation of the paper", "evidence in the paper", "verdict", "evidence here"]
     note = (
         "Observations of Gibson et al., ACM TACO 2024. Figures are given with their intervals; "
-        "refused measurements are not used. docs/how_to/stack.md says what each verdict compares."
+        "refused measurements are not used. docs/explanation/stack.md says what each verdict "
+        "compares."
     )
     folds = "".join(
         fold(f"{finding.observation.number}: {finding.verdict}", _evidence(finding))

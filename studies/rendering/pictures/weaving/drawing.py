@@ -88,7 +88,8 @@ def _buffer(axes: "Axes", run: WovenRun, content: Content) -> None:
               ha="right" if low else "left", va="top" if low else "bottom",
               transform=axes.transAxes)  # fmt: skip
     axes.set_ylim(0, content.top)
-    axes.set_ylabel(f"{content.name} ({content.unit})", color=INK)
+    # in two lines, since the lower axis is short
+    axes.set_ylabel(f"{content.name.replace(' buffer', '')}\nbuffer ({content.unit})", color=INK)
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)
 

@@ -27,7 +27,7 @@ Curves = Mapping[str, Sequence[LoadPoint]]
 _POINTS: Final = 400
 
 _LOAD: Final = "offered load (1: the busiest resource is always occupied)"
-_TAIL: Final = "99th percentile latency (multiples of the isolated query time)"
+_TAIL: Final = "p99 latency (isolated query times)"
 
 _DASHES: Final = ("solid", "dash", "dot", "dashdot")
 _STYLES: Final = ("-", "--", ":", "-.")

@@ -1,4 +1,4 @@
-"""Expected times of kept kernels: a sample of what docs/how_to/host_kernels.md says of all of
+"""Expected times of kept kernels: a sample of what docs/validation/host_kernels.md says of all of
 them."""
 
 import gzip
