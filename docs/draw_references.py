@@ -23,7 +23,7 @@ INTRODUCTIONS = {
     "template": """\
 # Template keys
 
-Every key of a hardware template, with type, unit, default, an example and its meaning.
+Every key of a hardware template, with its meaning, an example, type, unit and default.
 [Hardware templates](templates.md) explains how templates work and what an expression may contain.
 `archloom init` writes a template to start from, and `archloom schema template` prints this page as
 a JSON schema.
@@ -31,7 +31,7 @@ a JSON schema.
     "study": """\
 # Study file keys
 
-Every key of a study file, with type, unit, default, an example and its meaning.
+Every key of a study file, with its meaning, an example, type, unit and default.
 [Study files](study_files.md) explains what the values mean. `archloom init` writes a study file to
 start from, and `archloom schema study` prints this page as a JSON schema. A section, such as
 `executor`, is a mapping below its key; `workloads[]` is an item of the list `workloads`, and `NAME`
@@ -83,11 +83,11 @@ def holds(form: Form) -> str:
     if "anyOf" in form:
         return " or ".join(dict.fromkeys(map(holds, form["anyOf"])))
     if "enum" in form:
-        words = [said(value).strip("`") for value in form["enum"]]
-        if len(words) > MOST_WORDS:
-            return f"one of {len(words)} names"
-        return ", ".join(f"`{word}`" for word in words)
-    kinds = form.get("type", "anything")
+        values = [said(value).strip("`") for value in form["enum"]]
+        if len(values) > MOST_WORDS:
+            return f"one of {len(values)} names"
+        return ", ".join(f"`{value}`" for value in values)
+    kinds: Any = form.get("type", "anything")
     if isinstance(kinds, list):
         return " or ".join(holds({"type": kind}) for kind in kinds)
     if kinds == "array":
@@ -98,9 +98,8 @@ def holds(form: Form) -> str:
         return f"mapping of names to {holds(of)}" if isinstance(of, Mapping) else "mapping"
     if kinds == "string" and form.get("pattern") == "^=":
         return "expression"
-    return {"integer": "whole number", "string": "text", "null": "null"}.get(kinds, kinds) + bounds(
-        form
-    )
+    words = {"integer": "whole number", "string": "text"}
+    return f"{words.get(kinds, kinds)}{bounds(form)}"
 
 
 def bounds(form: Form) -> str:
@@ -114,8 +113,8 @@ def bounds(form: Form) -> str:
 
 def rows(form: Form) -> Iterator[str]:
     """Yield the lines of a table with the keys of a section."""
-    yield "| key | type | unit | default | example | meaning |"
-    yield "|---|---|---|---|---|---|"
+    yield "| key | meaning, and an example | type | unit | default |"
+    yield "|---|---|---|---|---|"
     required = form.get("required", ())
     for name, below in form["properties"].items():
         if not below and "allOf" in form:
@@ -127,8 +126,9 @@ def rows(form: Form) -> Iterator[str]:
         examples = below.get("examples") or ([below["default"]] if known else [])
         example = "" if sections_below else said(example_of(below))
         shown = " or ".join(map(said, examples)) or example
-        meaning = below.get("description", "").replace("|", "\\|").rstrip(".")
-        yield (f"| `{name}` | {holds(below)} | {unit(name)} | {default} | {shown} | {meaning} |")
+        about = below.get("description", "").replace("|", "\\|").rstrip(".")
+        meaning = ". ".join(filter(None, (about, f"E.g. {shown}" if shown else "")))
+        yield f"| `{name}` | {meaning} | {holds(below)} | {unit(name)} | {default} |"
 
 
 def example_of(form: Form) -> object:
