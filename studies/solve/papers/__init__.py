@@ -1,4 +1,4 @@
-"""Tables of papers: files of schedules of many sets of networks, and their figures beside ours.
+"""Tables of papers: schedules of many sets of networks, and their figures compared with ours.
 
 ``table_file.py`` reads a file (``layerweaver_*.yaml`` stand beside it), ``streams.py`` weaves what
 it asks for and makes its rows, ``results.py`` keeps them, with the version that made them.
