@@ -21,21 +21,21 @@ PAGES = {
 
 INTRODUCTIONS = {
     "template": """\
-# Every key of a hardware template
+# Template keys
 
-A hardware template is a YAML file with parameters and a hardware design. Any number of the design
-may be an expression over the parameters: a text that begins with `=`, with numbers, texts, names,
-`+ - * / // % **`, comparisons, `and or not`, `a if b else c`, and `min max ceil floor log2`. In
-`when`, `needed` and `available` the `=` may be left out.
-
-[study_files.md](study_files.md#hardware-template) explains templates. `archloom init` writes one to
-start from. `archloom schema template` prints this page as a JSON schema.
+Every key of a hardware template, with its meaning, an example, type, unit and default.
+[Hardware templates](templates.md) explains how templates work and what an expression may contain.
+`archloom init` writes a template to start from, and `archloom schema template` prints this page as
+a JSON schema.
 """,
     "study": """\
-# Every key of a study file
+# Study file keys
 
-[study_files.md](study_files.md) explains study files. `archloom init` writes one to start from.
-`archloom schema study` prints this page as a JSON schema. A section is a mapping below its key.
+Every key of a study file, with its meaning, an example, type, unit and default.
+[Study files](study_files.md) explains what the values mean. `archloom init` writes a study file to
+start from, and `archloom schema study` prints this page as a JSON schema. A section, such as
+`executor`, is a mapping below its key; `workloads[]` is an item of the list `workloads`, and `NAME`
+stands for any name.
 """,
 }
 
@@ -83,24 +83,23 @@ def holds(form: Form) -> str:
     if "anyOf" in form:
         return " or ".join(dict.fromkeys(map(holds, form["anyOf"])))
     if "enum" in form:
-        words = [said(value).strip("`") for value in form["enum"]]
-        if len(words) > MOST_WORDS:
-            return f"one of {len(words)} names"
-        return ", ".join(f"`{word}`" for word in words)
-    kinds = form.get("type", "anything")
+        values = [said(value).strip("`") for value in form["enum"]]
+        if len(values) > MOST_WORDS:
+            return f"one of {len(values)} names"
+        return ", ".join(f"`{value}`" for value in values)
+    kinds: Any = form.get("type", "anything")
     if isinstance(kinds, list):
         return " or ".join(holds({"type": kind}) for kind in kinds)
     if kinds == "array":
-        many = f"{form['minItems']} of " if form.get("maxItems") else ""
+        many = f"{form['minItems']} values: " if form.get("maxItems") else ""
         return f"list of {many}{holds(form['items'])}"
     if kinds == "object":
         of = form.get("additionalProperties")
         return f"mapping of names to {holds(of)}" if isinstance(of, Mapping) else "mapping"
     if kinds == "string" and form.get("pattern") == "^=":
         return "expression"
-    return {"integer": "whole number", "string": "text", "null": "null"}.get(kinds, kinds) + bounds(
-        form
-    )
+    words = {"integer": "whole number", "string": "text"}
+    return f"{words.get(kinds, kinds)}{bounds(form)}"
 
 
 def bounds(form: Form) -> str:
@@ -114,10 +113,12 @@ def bounds(form: Form) -> str:
 
 def rows(form: Form) -> Iterator[str]:
     """Yield the lines of a table with the keys of a section."""
-    yield "| key | type | unit | default | example | meaning |"
-    yield "|---|---|---|---|---|---|"
+    yield "| key | meaning, and an example | type | unit | default |"
+    yield "|---|---|---|---|---|"
     required = form.get("required", ())
     for name, below in form["properties"].items():
+        if not below and "allOf" in form:
+            continue  # an option of some parts, in the table below
         sections_below = "properties" in below or "$ref" in json.dumps(below)
         known = "default" in below and below["default"] not in (None, [], {})
         known = known and not isinstance(below["default"], dict)
@@ -125,8 +126,9 @@ def rows(form: Form) -> Iterator[str]:
         examples = below.get("examples") or ([below["default"]] if known else [])
         example = "" if sections_below else said(example_of(below))
         shown = " or ".join(map(said, examples)) or example
-        meaning = below.get("description", "").replace("|", "\\|").rstrip(".")
-        yield (f"| `{name}` | {holds(below)} | {unit(name)} | {default} | {shown} | {meaning} |")
+        about = below.get("description", "").replace("|", "\\|").rstrip(".")
+        meaning = ". ".join(filter(None, (about, f"E.g. {shown}" if shown else "")))
+        yield f"| `{name}` | {meaning} | {holds(below)} | {unit(name)} | {default} |"
 
 
 def example_of(form: Form) -> object:
@@ -177,23 +179,31 @@ def chapter(title: str, form: Form, level: str = "##") -> Iterator[str]:
     yield f"{level} {title}"
     yield ""
     if about := form.get("description"):
-        yield from (about, "")
+        yield from (about[0].upper() + about[1:], "")
     yield from rows(form)
     yield ""
-    for part in form.get("allOf", ()):
-        names = " or ".join(f"`{name}`" for name in part["if"]["properties"]["name"]["enum"])
+    yield from options(form)
+
+
+def options(form: Form) -> Iterator[str]:
+    """Yield a table of the options that each part of a family has, if a section chooses one."""
+    if "allOf" not in form:
+        return
+    known = form["properties"]["name"]["enum"]
+    yield from ("| name | option | type | default |", "|---|---|---|---|")
+    for part in form["allOf"]:
+        names = [name for name in part["if"]["properties"]["name"]["enum"] if name in known]
         own = {key: below for key, below in part["then"]["properties"].items() if key != "name"}
-        if own:
-            texts = [f"`{key}` ({holds(below)}{_default(below)})" for key, below in own.items()]
-            yield f"- {names}: {', '.join(texts)}"
-        else:
-            yield f"- {names}: no options"
-    if form.get("allOf"):
-        yield ""
+        named = ", ".join(f"`{name}`" for name in names)
+        if named and not own:
+            yield f"| {named} | none | | |"
+        for key, below in own.items() if named else ():
+            yield f"| {named} | `{key}` | {holds(below)} | {_default(below)} |"
+    yield ""
 
 
 def _default(form: Form) -> str:
-    return f", default {said(form['default'])}" if form.get("default") is not None else ""
+    return said(form["default"]) if form.get("default") is not None else ""
 
 
 def page(kind: str) -> str:
@@ -224,11 +234,19 @@ def below_of(form: Form, before: str = "") -> Iterator[str]:
     for name, below in sections("", form):
         if name:
             seen.setdefault(json.dumps(below), []).append(name)
-    for text, names in seen.items():
-        named = list(dict.fromkeys(names))
-        more = f" and {len(named) - 3} others" if len(named) > 4 else ""
-        title = ", ".join(f"`{name}`" for name in (named[:3] if more else named)) + more
-        yield from chapter(before + title, json.loads(text), "###")
+    titles = [titled(list(dict.fromkeys(names))) for names in seen.values()]
+    for text, title in zip(seen, titles, strict=True):
+        form = json.loads(text)
+        # several forms of one key differ in what they require
+        first = f", with `{form['required'][0]}`" if titles.count(title) > 1 else ""
+        yield from chapter(f"{before}{title}{first}", form, "###")
+
+
+def titled(names: list[str]) -> str:
+    """Return the keys that lead to a section, the first of many."""
+    if len(names) <= 4:
+        return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(f"`{name}`" for name in names[:3]) + f" and {len(names) - 3} others"
 
 
 if __name__ == "__main__":

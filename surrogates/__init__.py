@@ -1,4 +1,4 @@
-"""Surrogate models of what software search would find for designs that nobody has paid for.
+"""Surrogate models: what software search would find for designs that were not evaluated.
 
 Read ``features.py`` and ``gp.py`` (a Gaussian process; fitted in ``gp_fit.py``), then
 ``posterior.py`` (all objectives of a design together) and ``ehvi.py`` with

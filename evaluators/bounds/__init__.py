@@ -1,4 +1,4 @@
-"""Lower bounds on energy, latency and traffic, with proofs in ``docs/explanation/bounds.md``.
+"""Lower bounds on energy, latency and traffic, proven in ``docs/explanation/bounds_proofs.md``.
 
 ``compulsory.py`` holds for every plan and mapping, ``layer.py`` (compiled in ``layer_kernel.py``,
 ``traffic.py``, ``level_capacity.py``) for one layer on one hardware, ``network.py`` for a network,

@@ -54,7 +54,7 @@ def least_edp(cost: NetworkCost) -> float:
     """Return an EDP (pJ cycles) that the plan has at least, whatever the mappings.
 
     From the least EDP of each tile and from the energy and the cycles that no mapping changes
-    (docs/explanation/exact_mapping.md, what proofs of layers say of a network).
+    (docs/explanation/bounds.md, "What proven mappings say of a plan").
     """
     leaking = cost.leakage_pj / cost.latency_cycles
     fixed_pj, fixed_cycles, roots = 0.0, 0, 0.0

@@ -1,7 +1,7 @@
 """Lower bounds of one layer on one hardware, and how far DRAM lets it run: the roofline.
 
 No valid mapping moves fewer words, needs less energy or takes fewer cycles.
-docs/explanation/bounds.md has the theorems and how near mappings come.
+docs/explanation/bounds.md says how near mappings come, bounds_proofs.md there has the theorems.
 """
 
 from dataclasses import dataclass, replace

@@ -99,7 +99,7 @@ def _capacity_inside(
 
     The tile is all that is inside the level. Only where nothing is kept next to the level is it
     that of the outermost level which keeps anything, in all its instances
-    (docs/explanation/bounds.md, lemma 3): their positions may be far apart.
+    (docs/explanation/bounds_proofs.md, lemma 3): their positions may be far apart.
     """
     near, top = max(inner[0], inner[1], inner[2]), design.top
     if min(inner[0], inner[1], inner[2]) == _MACS or p > min(top[0], top[1], top[2]):

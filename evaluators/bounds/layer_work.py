@@ -3,7 +3,7 @@
 Blocks are what a lower bound reasons about: all multiply-accumulates (MACs) with the same output
 positions, or with the same kernel positions. A block of ``a`` positions along one axis, together
 with all positions of the other kind, touches so many rows; ``rates`` says how many for each MAC
-of that axis. docs/explanation/bounds.md has the lemmas.
+of that axis. docs/explanation/bounds_proofs.md has the lemmas.
 """
 
 from typing import NamedTuple

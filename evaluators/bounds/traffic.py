@@ -1,6 +1,6 @@
 """The least that words cost between a level and what is inside it, for a given capacity: compiled.
 
-The theorems are in docs/explanation/bounds.md. In short: the first temporal loop outside a tile
+docs/explanation/bounds_proofs.md has the theorems. In short: the first temporal loop outside a tile
 leaves at most one tensor where it is. Words of the other two follow from the shape of the tile
 alone, and the tile of the one that stays must fit. So a bound is the least of three trades between
 two numbers, each solved to within ``TOLERANCE`` from below.

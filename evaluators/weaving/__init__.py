@@ -1,5 +1,5 @@
-"""Weaving: layers of several networks on one accelerator, the fetches of one behind the compute of
-another.
+"""Weaving: layers of several networks interleaved on one accelerator; one computes while weights of
+another are fetched.
 
 Read ``chain.py`` (what a network's layers cost; the engines and buffers), ``ticks.py`` (both in
 whole numbers) and ``engines.py`` (the recursion that all else runs on). ``simulator.py`` gives the

@@ -1,4 +1,4 @@
-"""Budget allocators: which trials of a batch go on, and with how many evaluations.
+"""Budget allocators: which trials of a batch continue, and with how many evaluations.
 
 ``protocol.py`` first; ``successive_halving.py`` is CASCO's modified halving, the plain one and
 none, ``hyperband.py`` begins to halve at different rounds.

@@ -1,4 +1,4 @@
-"""Results of studies as values: fronts, comparisons, one trial taken apart, published chips.
+"""Results of studies as values: fronts, comparisons, the breakdown of a trial, published chips.
 
 :mod:`.front` and ``study_view.py`` first; nothing here prints. Published chips beside the
 model are in :mod:`.published_chips`.

@@ -1,4 +1,4 @@
-"""What a study remembers: journal, trials, certificate, in a directory or a database.
+"""Storage of a study: journal, trials, certificate, in a directory or a database.
 
 ``parts.py`` lists the parts, :mod:`.directory` and :mod:`.database` keep them, ``store.py`` writes
 to them; ``journal.py`` survives a kill at any instant, ``history.py`` replays it; ``header.py`` is

@@ -295,17 +295,17 @@ NOT_VALUES: Final = {
     "mode": {"trials"},
     "enumerate": {"mode"},
     "optimizer.name": {"name"},
-    "halving.rounds": {"shared"},
+    "halving.first_budget": {"shared"},
     "halving.evaluations": {"shared"},
     "software.budget": {"halving", "mapping_evaluations"},
 }
 
 
 def documented() -> Iterator[tuple[list[str], set[str]]]:
-    """Yield the keys of each row of the first table, and the words that it sets as code."""
+    """Yield the keys of each row of the tables of keys, and the words that it sets as code."""
     text = (ROOT / "docs" / "reference" / "study_files.md").read_text()
-    table = text.split("| key | meaning | default |\n|---|---|---|\n")[1].split("\n\n")[0]
-    for row in table.splitlines():
+    tables = text.split("| key | meaning | default |\n|---|---|---|\n")[1:]
+    for row in (row for table in tables for row in table.split("\n\n")[0].splitlines()):
         keys, meaning, default = row.strip("| ").split(" | ")
         names = re.findall(r"`([\w.]+)`", keys)
         section = names[0].rpartition(".")[0]

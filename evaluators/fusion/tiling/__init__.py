@@ -1,4 +1,4 @@
-"""Geometry of fused tiles: receptive fields, halos, and the words of every map at every step.
+"""Geometry of fused tiles: receptive fields, halos, and the words of feature maps at every step.
 
 ``receptive_field.py`` first, then ``sweep.py`` (one axis), ``geometry.py`` (regular tiles) and
 ``irregular.py`` (tiles of any sizes). ``tile_words.py`` has the sums that searches compare,

@@ -1,4 +1,4 @@
-"""The machine that kernels are timed on: its facts, its rates, and it as hardware of the model.
+"""The machine that kernels are timed on: properties, measured rates, hardware description.
 
 ``facts.py`` names processor, flags, libraries and load, and pins cores. ``caches.py`` reads their
 sizes, ``probe.py`` measures rates of memories and multipliers in a process of its own, ``rates.py``

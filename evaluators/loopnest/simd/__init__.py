@@ -1,4 +1,4 @@
-"""The loop-nest kernel for a batch of candidates, a SIMD lane each, equal in every bit.
+"""The loop-nest kernel for a batch of candidates, one per SIMD lane, with bit-identical results.
 
 ``inputs.py`` and ``records.py`` hold what the kernel reads and writes, ``tiles.py`` and ``cost.py``
 are its two halves, ``batch_kernel.py`` runs them block by block.

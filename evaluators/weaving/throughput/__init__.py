@@ -1,4 +1,4 @@
-"""Throughput of endless queries: what no schedule is above, and what one network gets alone.
+"""Throughput of endless queries: upper bounds of all schedules, and the rate of one network alone.
 
 ``resources.py`` says for how long a query keeps each resource busy, ``periods.py`` how far queries
 of one network are apart where nothing else runs; ``bound.py`` puts both into a linear program.

@@ -1,4 +1,4 @@
-"""The joint planner: groups, tiles, halos, resident weights and pinned maps at once.
+"""The joint planner: groups, tiles, halos, resident weights and pinned feature maps at once.
 
 ``planner.py`` first; a plan is a path (``shortest_path.py``) through cuts of the network
 (``cuts``), whose steps are chosen among the options of ``single_buffer_options.py`` or, on chips

@@ -1,4 +1,4 @@
-"""Loop nests around groups: which may be good, estimated many at once.
+"""Loop nests around groups: candidates, and estimates of many at once.
 
 ``facts.py`` has what is known of a group on a design, and ``nests.py`` which nests are looked at.
 Kernels estimate all sizes of tiles of some loops: ``loop_arrays.py`` has what they are given,

@@ -1,7 +1,7 @@
 """The exact mapping search: branch and bound over subproblems, each solved by dynamic programming.
 
 A subproblem fixes which level keeps which tensor and what is unrolled; theorems and proofs stand in
-``docs/explanation/exact_mapping.md``. Read ``search.py`` and ``branch_and_bound.py``, then
+``docs/explanation/mapping_proofs.md``. Read ``search.py`` and ``branch_and_bound.py``, then
 ``choices.py`` (all subproblems in order of their bounds). :mod:`.spatial` lists unrollings,
 :mod:`.subproblem` has the costs inside one, :mod:`.bounds` what its mappings cost at least and
 :mod:`.dp` the search through it.

@@ -1,5 +1,5 @@
 """The best mapping over all paddings of the loop bounds, with a proof: theorem 9 of
-docs/explanation/exact_mapping.md.
+docs/explanation/imperfect_factors.md.
 """
 
 from collections.abc import Iterator

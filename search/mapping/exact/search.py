@@ -1,6 +1,6 @@
 """The mapping that is provably the best, or the best one found with the gap that is left.
 
-docs/explanation/exact_mapping.md has the theorems that this stands on, with proofs.
+docs/explanation/mapping_proofs.md has the theorems that this stands on, with proofs.
 """
 
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
 """All mappings of a small problem, factors of any size: what is left is the best, with a proof.
 
-Of the orders of a level those are looked at that theorem 2 of docs/explanation/exact_mapping.md
+Of the orders of a level those are looked at that theorem 2 of docs/explanation/mapping_proofs.md
 leaves; it holds for edge tiles as well (theorem 10).
 """
 

@@ -1,4 +1,4 @@
-"""Compressed forms of a network: which weights may go, what network is left, how accurate it is.
+"""Compressed forms of a network: pruned weights, the network that is left, its accuracy.
 
 ``groups.py`` puts layers into groups that are pruned alike; ``forms.py`` has all forms of one
 network with their accuracies, ``forms_json.py`` their text; ``choices.py`` makes parameters of a

@@ -1,4 +1,4 @@
-"""Networks from YAML files of extended Einsum notation: ranks with sizes, and a line an operator.
+"""Networks from YAML files in extended Einsum notation: ranks, and one line per operator.
 
 ``syntax.py`` has the parts of a line and ``parser.py`` reads it. ``file.py`` reads what else a file
 has, ``ranks.py`` the sizes; ``tensors.py`` compares all that is said of each tensor.

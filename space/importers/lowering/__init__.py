@@ -1,4 +1,4 @@
-"""Lowering of operator graphs to layers: reshapes vanish, operators become loop nests.
+"""Lowering of operator graphs to layers: operators become loop nests, without reshapes.
 
 Start at ``lower_graph.py``, the walk over the graph. ``tensor_view.py`` and ``feature_map.py`` say
 where the values of a tensor stand, ``context.py`` and ``draft_layer.py`` hold what has been made so

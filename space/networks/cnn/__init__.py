@@ -1,4 +1,4 @@
-"""Convolutional networks of the catalogue, a family a file.
+"""Convolutional networks of the catalogue, one file per family.
 
 Each file has functions that return a :class:`~archloom.space.workload.Network`; the registry of
 :mod:`archloom.space.networks` gives them their names.

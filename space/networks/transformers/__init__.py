@@ -1,4 +1,4 @@
-"""Transformers and other networks over sequences, a family a file.
+"""Transformers and other networks over sequences, one file per family.
 
 ``transformer.py`` has the blocks that encoders and decoders share; read it first.
 """

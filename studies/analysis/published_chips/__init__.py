@@ -1,4 +1,4 @@
-"""Published chips beside the model: each chapter has figures of others, ours, and why they differ.
+"""Published chips and the model: published figures, modelled figures, and why they differ.
 
 ``figures.py`` says what a figure is. Chips without zeros: ``eyeriss_alexnet.py``,
 ``tpu_v3_efficientnet.py``. Chips that skip zeros: ``eyeriss_v2_networks.py``, ``scnn_networks.py``,

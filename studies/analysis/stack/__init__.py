@@ -1,4 +1,4 @@
-"""Conclusions from a study across the stack: the thirteen observations of DLAS, judged.
+"""Conclusions from a study across the stack: the thirteen observations of DLAS, checked.
 
 ``record.py`` reads the study's results, ``intervals.py`` says how far figures can be trusted and
 ``parts.py`` what decides. ``choice.py`` picks the levels and times that are compared, ``gains.py``

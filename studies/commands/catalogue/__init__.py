@@ -1,4 +1,4 @@
-"""Commands that show what there is: designs, networks of the catalogue, tables of technologies."""
+"""Commands that list designs, networks of the catalogue, and technology tables."""
 
 from typing import TYPE_CHECKING
 

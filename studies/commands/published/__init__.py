@@ -1,4 +1,4 @@
-"""What others published, beside ours: ``archloom validate`` and ``archloom reproduce``.
+"""Comparisons with published results: ``archloom validate`` and ``archloom reproduce``.
 
 ``validate.py`` has recorded cases of a tool and figures of chips. ``measuring.py`` measures tables
 of papers, which ``cli.py`` declares and ``tables.py`` shows.

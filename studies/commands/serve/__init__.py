@@ -1,4 +1,4 @@
-"""``archloom serve``: requests that come over time, for networks that share a chip.
+"""``archloom serve``: requests that arrive over time, for networks that share a chip.
 
 ``cli.py`` declares the options, ``command.py`` does it, ``wishes.py`` reads what users write on the
 command line, ``trace_file.py`` reads a trace, ``tables.py`` shows the result.

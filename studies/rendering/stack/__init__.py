@@ -1,4 +1,4 @@
-"""Studies across the stack for people: a page with pictures, and the verdicts on a terminal.
+"""Studies across the stack for people: a page with pictures, and the conclusions on a terminal.
 
 ``report.py`` puts the page together of ``plots.py``, ``tables.py`` and ``verdicts.py``.
 """

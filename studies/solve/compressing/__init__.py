@@ -1,4 +1,4 @@
-"""Compression of models in steps that are kept: trained, pruned, fine-tuned, rounded.
+"""Compression of models in steps that are stored: trained, pruned, fine-tuned, rounded.
 
 ``settings.py`` says what is done, ``steps.py`` does it, a step after the other; ``kept.py`` keeps
 each when it is done.

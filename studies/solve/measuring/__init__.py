@@ -1,4 +1,4 @@
-"""Measurements of kernels on this machine, which go on where they were stopped.
+"""Measurements of kernels on this machine, which resume where they were stopped.
 
 ``wanted.py`` is what is to be measured, ``memory.py`` keeps what was done in a journal,
 ``campaign.py`` does it, ``rows.py`` makes rows of it.

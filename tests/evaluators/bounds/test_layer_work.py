@@ -132,7 +132,7 @@ def test_words_per_mac_is_below_every_rectangle_and_near_the_best(rows, columns,
 
 @given(axes(), axes())
 def test_rates_fall_and_words_of_blocks_grow(rows, columns):
-    """What the search of intervals rests on: docs/explanation/bounds.md, lemma 2."""
+    """What the search of intervals rests on: docs/explanation/bounds_proofs.md, lemma 2."""
     work = nest_of(rows, columns)
     for real, kind in product((PADDED, REAL, SCATTERED), (OF_OUTPUTS, OF_KERNEL)):
         rates, sides = work.rates[real, kind], work.sides[kind]

@@ -1,4 +1,4 @@
-"""Iterations of the loops of a nest: those that are looked at, and tiles that a mask drops.
+"""Iterations of the loops of a nest: those that are evaluated, and tiles that a mask drops.
 
 ``loops.py`` has the iterations of one loop, ``masked.py`` the tiles of two loops over queries and
 keys of which a mask leaves something, ``cells.py`` those that are looked at where it drops others,

@@ -1,7 +1,7 @@
 """What all that is outside a tile costs at least, for energy, ports, and prices that mix them.
 
 A *price* is what a picojoule counts, and then what a unit through each port does. Whatever the
-prices, costs are local (theorem 3 of docs/explanation/exact_mapping.md), so the same bounds hold.
+prices, costs are local (theorem 3 of docs/explanation/mapping_proofs.md), so the same bounds hold.
 """
 
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,7 @@
 """What runs cost at least outside all meshes, where a subproblem's costs depend on extents alone.
 
 Filled once for tiles of all extents, it serves all subproblems that keep the same there (theorem 5f
-of docs/explanation/exact_mapping.md).
+of docs/explanation/mapping_proofs.md).
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """What runs of *siblings* cost at least: subproblems that unroll the same and keep other tensors.
 
 What a keeper's run costs depends on the tile, on what stays, and on which level feeds the keeper
-(theorem 3 of docs/explanation/exact_mapping.md): not on what else is kept. So it is found once for
+(theorem 3 of docs/explanation/mapping_proofs.md): not on what else is kept. So it is found once for
 all siblings, and each adds up its own.
 """
 

@@ -97,7 +97,7 @@ def ceilings(
 @allocating
 def chords_of(setup: KernelInputs, corner: Corner, rates: Floats) -> Floats:
     """Prices of energy and each port, float64[K, 1 + K]: their sums are below H^a T^b, over that
-    of the corner, plus a + b - 1 (theorem 5(d) of docs/explanation/exact_mapping.md).
+    of the corner, plus a + b - 1 (theorem 5(d) of docs/explanation/mapping_proofs.md).
     """
     a, b, total = setup.weights[0], setup.weights[1], total_pj(corner)
     prices = np.zeros((len(rates), 1 + len(rates)))

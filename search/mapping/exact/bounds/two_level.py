@@ -1,6 +1,6 @@
 """What runs cost at least that end at the next level, together with the tile there.
 
-Theorem 5(i) of docs/explanation/exact_mapping.md: a run is shortened by loops of the next level
+Theorem 5(i) of docs/explanation/mapping_proofs.md: a run is shortened by loops of the next level
 alone, unless nothing there moves its tensor.
 """
 

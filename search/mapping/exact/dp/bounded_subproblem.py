@@ -84,7 +84,7 @@ def bounded(
     setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels, score: float, stop: Flags
 ) -> Bounded:
     """Return what a subproblem's mappings with less than a score cost at least, and chords
-    (theorem 5(d) of docs/explanation/exact_mapping.md) where ports can decide; nothing holds once
+    (theorem 5(d) of docs/explanation/mapping_proofs.md) where ports can decide; nothing holds once
     ``stop`` is set. Arguments are those of
     :func:`archloom.search.mapping.exact.bounds.subproblem_bound.outline`.
     """

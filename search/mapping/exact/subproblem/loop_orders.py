@@ -1,7 +1,7 @@
 """Which tensor may stay at a level, and which loop may be first, where orders are constrained.
 
 A way to order loops is a rank for each dimension: loops of lower rank stand inside those of
-higher rank (``ranks`` of a setup). docs/explanation/exact_mapping.md has the theorem.
+higher rank (``ranks`` of a setup). docs/explanation/mapping_proofs.md has the theorem.
 """
 
 import numpy as np

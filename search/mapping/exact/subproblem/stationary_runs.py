@@ -2,7 +2,7 @@
 
 A run of a keeper ends with the first loop outside it that its tensor depends on. At every level
 one tensor may *stay*: the loops that it does not depend on stand innermost (theorem 2 of
-docs/explanation/exact_mapping.md). ``first`` is the loop that ends the runs of inputs, where it
+docs/explanation/mapping_proofs.md). ``first`` is the loop that ends the runs of inputs, where it
 matters.
 """
 

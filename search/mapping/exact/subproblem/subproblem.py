@@ -1,6 +1,6 @@
 """What does not depend on tiles and orders, once it is fixed what is kept and what is unrolled.
 
-Terms, as in docs/explanation/exact_mapping.md: ``spread[L, 8]`` are the factors unrolled below each
+Terms of docs/explanation/mapping_proofs.md: ``spread[L, 8]`` are the factors unrolled below each
 level; the steps left over time are ``steps[8]``. A *tile* of a level is given by the steps inside
 it, ``tau[8]``, which divide ``steps``: its extents are ``tau`` times ``inside[level]``, all that is
 unrolled in it. A *keeper* is a level that holds a tensor and that another level outside feeds.
