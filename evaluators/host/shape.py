@@ -205,7 +205,7 @@ def shape_of_layer(layer: Layer) -> ConvShape | Infeasible:
             1,
             0,
             "",
-            "others are measured",
+            "no kernel of this machine computes it; it is left out, and other layers are measured",
         )
     return ConvShape(
         c=layer.input_channels,

@@ -165,15 +165,19 @@ class Shortage:
     @property
     def remedy(self) -> str:
         """Changes after which the tiles would fit, for people."""
-        name, needed = self.level, f"{self.needed_bytes:g} bytes"
+        name, needed = self.level, _bytes(self.needed_bytes)
         if self.private:
             name = f"the buffer of {self.tensors[0]} in {name}"
         if self.beside_maps:
             more = self.needed_bytes - self.available_bytes
-            needed = f"{more:g} more byte{'' if more == 1 else 's'}"
+            needed = _bytes(more, " more")
         ways = " or ".join(" and ".join(tensors) for tensors in self.escapes)
-        text = f"give {name} {needed}, or let {ways} bypass it"
-        return f"{text}, or fuse less" if self.beside_maps else text
+        text = f"give {name} at least {needed}, or let {ways} bypass it"
+        return f"{text}, or fuse fewer layers" if self.beside_maps else text
+
+
+def _bytes(amount: float, more: str = "") -> str:
+    return f"{amount:,.12g}{more} {'byte' if amount == 1 else 'bytes'}"
 
 
 def shortages(
