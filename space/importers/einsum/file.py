@@ -62,7 +62,11 @@ def read_file(path: Path, sizes: Mapping[str, int], faults: Faults) -> EinsumFil
     data = document.data
     if not isinstance(data, dict) or "einsums" not in data:
         if not faults:
-            has = f"keys {', '.join(map(str, data))}" if isinstance(data, dict) and data else "no keys"
+            has = (
+                f"keys {', '.join(map(str, data))}"
+                if isinstance(data, dict) and data
+                else "no keys"
+            )
             faults.add(Place(str(path)), f"must have the key einsums, but it has {has}")
         return None
     for key in data:

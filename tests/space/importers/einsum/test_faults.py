@@ -107,7 +107,10 @@ def test_everything_at_once_with_its_line_and_nothing_that_follows_from_it() -> 
         ("Y[q,d] = X[b,q,h] * W[h,d]", "Y must have the batch rank b"),
         ("Y[b,q,d] = X[q,h] * W[h,d]", "X[q,h] must have the batch rank b too"),
         ("Y[b,q] = X[b+r,q] * W[r]", "X[b+r,q] must have the batch rank b as an index by itself"),
-        ("Y[b,q,d] = X[b,q,h] * W[b,h,d]", "W[b,h,d] is a weight, so it may not have the batch rank b"),
+        (
+            "Y[b,q,d] = X[b,q,h] * W[b,h,d]",
+            "W[b,h,d] is a weight, so it may not have the batch rank b",
+        ),
         ("Y[b,q] = softmax(X[b,q], b) * W[q]", "works over the batch rank b"),
         ("Y[b,k] = X[k,b] * W[k] + X[b,k]", "has the batch rank b as index 1, elsewhere X has it"),
     ],
