@@ -118,7 +118,9 @@ def test_a_function_that_calls_itself_is_refused(tmp_path: Path) -> None:
 def test_concatenations_that_double_are_refused(tmp_path: Path) -> None:
     nodes = [node("Concat", f"x{i} x{i}", f"x{i + 1}", axis=1) for i in range(30)]
     proto = model([*nodes, node("Relu", "x30", "y")], {"x0": MAP}, "y")
-    assert "concat_x11 (Concat): 2048 feature maps are concatenated, at most 1024" in refusal(proto, tmp_path)
+    assert "concat_x11 (Concat): 2048 feature maps are concatenated, at most 1024" in refusal(
+        proto, tmp_path
+    )
 
 
 def test_names_of_many_operators_of_one_node_are_found_at_once(tmp_path: Path) -> None:

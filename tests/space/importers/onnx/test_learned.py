@@ -127,7 +127,9 @@ def test_weights_in_a_file_of_their_own_are_not_needed(tmp_path: Path) -> None:
     inside, outside = graph_of(residual(), tmp_path), read_graph(saved(proto, tmp_path))
     assert inside == outside
     (tmp_path / "w2.bin").write_bytes(b"short")
-    with pytest.raises(ImportProblem, match=r"tensor w2: data file w2\.bin: 1152 bytes from offset 8"):
+    with pytest.raises(
+        ImportProblem, match=r"tensor w2: data file w2\.bin: 1152 bytes from offset 8"
+    ):
         read_graph(tmp_path / "net.onnx")
 
 
