@@ -180,7 +180,8 @@ def _problem(
     level = hardware.levels[-2]
     if staged[WEIGHTS] and "weights" not in level.keeps:
         hint = (
-            f"the second operand of {layer.name} takes the place of weights, which {level.name} does "
+            f"the second operand of {layer.name} takes the place of weights, which "
+            f"{level.name} does "
             "not keep; pin only the first operand"
         )
         return Infeasible("second_map_not_kept", layer.name, 1, 0, "", hint)
@@ -194,7 +195,8 @@ def _residency(layer: Layer, place: _OperandPlaces) -> Residency | Infeasible:
     for maps in (beside, second):
         if any(maps) and not all(maps):
             hint = (
-                f"{layer.name} reads these feature maps together, so pin all of them or none; or give "
+                f"{layer.name} reads these feature maps together, so pin all of them or "
+                "none; or give "
                 f"{layer.name} a tile, which brings them into the buffer one at a time"
             )
             return Infeasible("pinned_in_part", layer.name, len(maps), sum(maps), "maps", hint)

@@ -54,7 +54,10 @@ def missing_chain(network: Network) -> Infeasible | None:
             found = shape_of_layer(layer)
             wrong = found if isinstance(found, Infeasible) else None
         elif layer.operator not in _BETWEEN or layer.broadcast or layer.slices:
-            hint = f"whole networks may have convolutions, gemms, {', '.join(_BETWEEN)}, without slices and broadcasts"
+            hint = (
+                f"whole networks may have convolutions, gemms, {', '.join(_BETWEEN)}, without "
+                "slices and broadcasts"
+            )
             where = f"layer {layer.name}: {layer.operator}"
             wrong = Infeasible("no_whole_network", where, 1, 0, "", hint)
         elif layer.activation not in ("", "relu", "relu6"):

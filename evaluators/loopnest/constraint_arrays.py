@@ -225,7 +225,8 @@ def _mesh_conflicts(
             float(prod(factors)),
             float(children),
             f"instances along {along}",
-            f"reduce the unrolling, or give {level.name} a mesh with more instances along {along} in it",
+            f"reduce the unrolling, or give {level.name} a mesh with more instances along "
+            f"{along} in it",
         )
     rows = constraints.dataflow == "row_stationary" and i == pe_level(hardware) and axis == 1
     listed = rules.unroll_y is None or "R" in dict(rules.unroll_y)
@@ -242,7 +243,8 @@ def _order_conflicts(constraints: MappingConstraints, hardware: Hardware) -> Ite
     for i, level in enumerate(hardware.levels):
         if not _ranks(constraints, hardware, i, allowed, top):
             hint = (
-                f"none of the orders is one that {constraints.dataflow} permits; begin them with the "
+                f"none of the orders is one that {constraints.dataflow} permits; begin "
+                "them with the "
                 "loops that it has innermost, or leave the dataflow out"
             )
             yield _broken("orders", level.name, hint)

@@ -13,7 +13,8 @@ from ..errors import Infeasible
 from .hardware import Hardware, Pair, StorageLevel
 
 _NEEDED: Final = (
-    "fusion needs an outermost on-chip SRAM with one instance that keeps inputs and outputs in words "
+    "fusion needs an outermost on-chip SRAM with one instance that keeps inputs and "
+    "outputs in words "
     "as wide as those of DRAM"
 )
 

@@ -33,7 +33,8 @@ def rooms_of(hardware: Hardware) -> Rooms | Infeasible:
     weights = _outermost(hardware, "weights")
     if weights is None:
         hint = (
-            "no on-chip level keeps weights, so weights of the next network cannot be fetched ahead; "
+            "no on-chip level keeps weights, so weights of the next network cannot be "
+            "fetched ahead; "
             "add weights to keeps of an on-chip level"
         )
         return Infeasible("no_weight_buffer", hardware.name, 1, 0, "", hint)

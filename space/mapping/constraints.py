@@ -84,7 +84,10 @@ class LevelConstraints:
                 yield "keep", f"{level.name} cannot hold {tensor}; it can hold {held}"
         for tensor in self.bypass:
             if tensor in level.keeps and not level.optional:
-                hint = f"{tensor} may not bypass {level.name}, because the hardware does not set it optional"
+                hint = (
+                    f"{tensor} may not bypass {level.name}, because the hardware does not set "
+                    "it optional"
+                )
                 yield "bypass", hint
 
 
@@ -148,7 +151,7 @@ class MappingConstraints:
             yield f"dataflow {self.dataflow!r} is unknown; {hint}"
         names = [rules.level for rules in self.levels]
         for name in dict.fromkeys(n for n in names if names.count(n) > 1):
-            yield f"level {name} is named twice"
+            yield f"level {name} has two entries; merge them"
         if self.both_axes:
             return
         for rules in self.levels:
@@ -156,7 +159,7 @@ class MappingConstraints:
             for d in along[0]:
                 if min(along[0][d] or 0, along[1].get(d) or 0) > 1:
                     yield (
-                        f"level {rules.level}: {d} is to be unrolled along x and along y, which "
+                        f"level {rules.level}: {d} is unrolled along x and along y, which "
                         "both_axes: false forbids"
                     )
 

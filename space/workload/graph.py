@@ -131,7 +131,10 @@ def can_share(network: Network, layers: Iterable[int]) -> Infeasible | None:
     if missing:
         needed = len(members) + len(missing)
         path = ", ".join(_names(network, missing))
-        hint = f"a path leaves the group and returns through {path}: add these layers, or split the group"
+        hint = (
+            f"a path leaves the group and returns through {path}: add these layers, or "
+            "split the group"
+        )
         return Infeasible("not_convex", where, needed, len(members), "layers", hint)
     return None
 

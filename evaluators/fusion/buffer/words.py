@@ -64,7 +64,8 @@ def kept_on_cores(
         return None
     level, names = hardware.levels[-2], group_name(network, group.layers)
     hint = (
-        f"{level.name} has {level.instances} instances, and pinning needs one; pin no feature maps, "
+        f"{level.name} has {level.instances} instances, and pinning needs one; pin no "
+        "feature maps, "
         "and keep no weights permanently"
     )
     return Infeasible("pins_need_one_buffer", names, 1, level.instances, "buffer", hint)
@@ -100,7 +101,8 @@ def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> 
     if layer is None:
         return None
     hint = (
-        f"the second operand of {layer.name} takes the place of weights, which {name} does not keep; "
+        f"the second operand of {layer.name} takes the place of weights, which {name} "
+        "does not keep; "
         f"run {layer.name} unfused"
     )
     return Infeasible("second_map_not_kept", names, 1, 0, "", hint)

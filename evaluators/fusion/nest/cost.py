@@ -91,7 +91,10 @@ def nest_on(
         return Infeasible("bad_nest", name, 1, 0, "", "; ".join(faults))
     kept = [i for i in group.layers if i in residents.kept]
     if kept:
-        hint = f"a loop nest leaves no result in the buffer; run the group in tiles, or do not pin {network.layers[kept[0]].name}"
+        hint = (
+            "a loop nest leaves no result in the buffer; run the group in tiles, or do not "
+            f"pin {network.layers[kept[0]].name}"
+        )
         return Infeasible("nest_keeps_no_result", name, 0, len(kept), "results", hint)
     held = frozenset(
         t

@@ -54,7 +54,8 @@ class PrunedGroup:
             )
         if not all(0.0 <= level < 1.0 for level in self.levels):
             raise ValueError(
-                f"levels of {self.name} must be fractions, at least 0 and below 1, got {list(self.levels)}"
+                f"levels of {self.name} must be fractions, at least 0 and below 1, got "
+                f"{list(self.levels)}"
             )
         if not self.layers:
             raise ValueError(f"group {self.name} has no layers")

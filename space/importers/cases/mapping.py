@@ -119,7 +119,8 @@ def case_mapping(
         covered = prod(table.get(dim, 1) for level in loops for _, table in _tables(level) if table)
         if covered != bound:
             faults.append(
-                f"mapping: factors of {dim} multiply to {covered}, must multiply to the bound {bound}"
+                f"mapping: factors of {dim} multiply to {covered}, must multiply to the "
+                f"bound {bound}"
             )
     if set(loops[-1].keep) != set(CASE_TENSORS):
         faults.append(f"mapping[{len(loops) - 1}].keep: the outermost level must keep every tensor")

@@ -100,7 +100,8 @@ def _name_faults(problem: Problem) -> list[str]:
                 faults.append(f"{where}: only Inputs can have windows or strides, got {rank}")
         named = [term[0] for rank in ranks for term in rank]
         faults += [
-            f"problem.projections.{tensor}: {d} occurs in {named.count(d)} ranks, must occur in at most 1"
+            f"problem.projections.{tensor}: {d} occurs in {named.count(d)} ranks, must "
+            "occur in at most 1"
             for d in dict.fromkeys(named)
             if named.count(d) > 1
         ]

@@ -97,7 +97,8 @@ def case_of(data: Any, name: str = "case", technology: str = DEFAULT_TECHNOLOGY)
     faults: list[str] = []
     if record.imperfect_factorization:
         faults.append(
-            "imperfect_factorization: must be false, because only exact factors are compared; got true"
+            "imperfect_factorization: must be false, because only exact factors are "
+            "compared; got true"
         )
     hardware = found = mapping = None
     try:

@@ -45,7 +45,10 @@ def _faults(
         used = batch in access.ranks
         if access.tensor in weights:
             if used:
-                yield f"{access} is a weight, so it may not have {named}; all images use the same weights"
+                yield (
+                    f"{access} is a weight, so it may not have {named}; all images use the "
+                    "same weights"
+                )
         elif not plain:
             how = "as an index by itself" if used else "too"
             yield f"{access} must have {named} {how}"

@@ -74,7 +74,8 @@ def window_of(
         )
     if end > start:
         raise EinsumError(
-            f"index {index} of {where} ends {end} values behind its {size}; the padding behind must "
+            f"index {index} of {where} ends {end} values behind its {size}; the padding "
+            "behind must "
             f"be at most that before, {start}; check the sizes of {ranks}"
         )
     if position and end <= -stride:

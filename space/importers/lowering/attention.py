@@ -163,7 +163,8 @@ def _pairs(first: View | Piece, second: View) -> Pairs:
         for a, b in pair:
             if BATCH in (a.axis, b.axis) and {a.axis, b.axis} - {BATCH, REPEATED}:
                 raise BatchMismatch(
-                    "multiplies the batch of one operand with another dimension of the other; only products image by image can be lowered"
+                    "multiplies the batch of one operand with another dimension of the "
+                    "other; only products image by image can be lowered"
                 )
     return each
 

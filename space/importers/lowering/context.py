@@ -251,7 +251,8 @@ class Lowering:
             images = ()
         if not images and any(a.axis == BATCH for piece in view.pieces for a in piece.atoms):
             raise BatchMismatch(
-                f"merges the batch with other dimensions: {view.shape} to {tuple(shape)}; the batch must stay a dimension of its own"
+                f"merges the batch with other dimensions: {view.shape} to {tuple(shape)}; "
+                "the batch must stay a dimension of its own"
             )
         sizes = [run(count, REPEATED, 0) for count in shape]
         dims, lies = laid([images, *sizes[1:]] if images else sizes, roles)

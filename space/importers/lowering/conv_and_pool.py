@@ -130,7 +130,8 @@ def _lower_conv_transpose(ctx: Lowering, op: Op) -> View:
     named = op.attributes
     if any(d != 1 for d in named["dilation"]):
         raise CannotLower(
-            f"has dilation {named['dilation']}; transposed convolutions can be lowered with dilation 1 only"
+            f"has dilation {named['dilation']}; transposed convolutions can be lowered "
+            "with dilation 1 only"
         )
     view, reads, (channels, rows, columns) = _read_map(ctx, ctx.view(op.inputs[0]))
     cuts = zip(named["output_padding"], named["start"], named["end"], strict=True)

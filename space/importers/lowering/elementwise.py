@@ -173,7 +173,8 @@ def _makes_scores(ctx: Lowering, op: Op) -> bool:
 def _by_constant(ctx: Lowering, op: Op, constant: Tensor, other: Tensor) -> View:
     if op.kind == "div" and op.inputs[0] == constant.name:
         raise CannotLower(
-            "divides a constant by a feature map, which no layer does; multiply by an activation instead"
+            "divides a constant by a feature map, which no layer does; multiply by an "
+            "activation instead"
         )
     view = ctx.view(other.name)
     if constant.learned:

@@ -88,7 +88,8 @@ def _lstm(call: Call) -> tuple[Value | None, ...]:
     call.maker.steps += positions * directions
     if call.maker.steps > MOST_STEPS:
         raise OnnxError(
-            f"{positions} positions; at most {MOST_STEPS} steps of recurrent cells are supported in all"
+            f"{positions} positions; at most {MOST_STEPS} steps of recurrent cells are "
+            "supported in all"
         )
     y, h, c = call.ops(
         "lstm",

@@ -26,7 +26,8 @@ def einsum(call: Call) -> Value:
     alone = [i for i in first + second if i not in shared and i not in result]
     if alone or set(result) - set(sizes) or len(set(result)) < len(result):
         raise OnnxError(
-            "an index that only one operand has must be in the result, and the result may have no other indices"
+            "an index that only one operand has must be in the result, and the result "
+            "may have no other indices"
         )
     if not inner:
         x, y = (_spread(call, i, e, result) for i, e in enumerate((first, second)))

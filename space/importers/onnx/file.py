@@ -266,7 +266,10 @@ def _say(unknown: list[tuple[str, list[str]]], asked: list["ValueInfoProto"], fi
 def _wrong_dimensions(dimensions: Mapping[str, int], names: set[str]) -> Iterator[str]:
     for key, size in dimensions.items():
         if key not in names:
-            yield f"dimension {key!r} is not a dimension of its inputs; {did_you_mean(key, sorted(names))}"
+            yield (
+                f"dimension {key!r} is not a dimension of its inputs; "
+                f"{did_you_mean(key, sorted(names))}"
+            )
         elif not _is_size(size):
             yield f"dimension {key} is {size!r}, must be a whole number from 1 to 2**31 - 1"
 

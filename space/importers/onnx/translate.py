@@ -235,7 +235,8 @@ class GraphTranslation:
                 continue
             if result is not None and result.shape not in (None, value.shape):
                 raise OnnxError(
-                    f"its result is declared with shape {result.shape}, but its inputs give {value.shape}"
+                    f"its result is declared with shape {result.shape}, but its inputs "
+                    f"give {value.shape}"
                 )
             dtype = result.dtype if result is not None and result.dtype else value.dtype
             self._bind(name, replace(value, dtype=dtype))

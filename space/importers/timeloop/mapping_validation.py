@@ -40,7 +40,8 @@ def _check_products(resolved: Resolved, problem: Problem, place: Place, faults: 
         if product != bound:
             faults.add(
                 place,
-                f"factors of {dim} multiply to {product}, must multiply to the bound {bound} of the problem",
+                f"factors of {dim} multiply to {product}, must multiply to the bound "
+                f"{bound} of the problem",
             )
 
 
@@ -93,7 +94,8 @@ def _check_utilization(
     if used < limit.least * there:
         faults.add(
             limit.place,
-            f"needs a share of {limit.least:g} of the multipliers in use; the mapping uses {used} of {there}",
+            f"needs a share of {limit.least:g} of the multipliers in use; the mapping "
+            f"uses {used} of {there}",
         )
 
 

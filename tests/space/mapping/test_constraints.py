@@ -104,7 +104,10 @@ def test_all_that_is_wrong_is_said_with_its_place(
     ("fields", "rule"),
     [
         ({"dataflow": "ws"}, "dataflow 'ws' is unknown; known: any, weight_stationary"),
-        ({"levels": (LevelConstraints("a"), LevelConstraints("a"))}, "level a is named twice"),
+        (
+            {"levels": (LevelConstraints("a"), LevelConstraints("a"))},
+            "level a has two entries; merge them",
+        ),
     ],
 )
 def test_python_is_told_too(fields: dict[str, Any], rule: str) -> None:

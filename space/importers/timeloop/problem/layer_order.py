@@ -222,7 +222,8 @@ def _pool(entry: Entry, faults: Faults) -> Pool:
     if kernel is None and len(keys) > 1:
         faults.add(
             entry.place,
-            "has no kernel; only a pooling over the whole map may leave it out, and has no other key",
+            "has no kernel; only a pooling over the whole map may leave it out, and has "
+            "no other key",
         )
     ceil = truth(keys["ceil"].value) if "ceil" in keys else False
     if ceil is None:

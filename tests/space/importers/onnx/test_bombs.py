@@ -59,7 +59,8 @@ def test_nodes_that_end_the_process_in_shape_inference(
                 node("ReduceMax", "c", "m", keepdims=1),
                 node("Reshape", "x m", "y"),
             ],
-            "values of input 2, a constant, are unknown, because it is computed from more than 1048576",
+            "values of input 2, a constant, are unknown, because it is computed from "
+            "more than 1048576",
         ),
         (
             [node("ConstantOfShape", "half", "c", value=ONE), node("Reshape", "x c", "y")],

@@ -69,10 +69,10 @@ both: {<<: [*base, {c: 4}]}
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1\na: 2", "x.yaml: line 2: a: stands on line 1 already"),
+        ("a: 1\na: 2", "x.yaml: line 2: a: is already on line 1; give it once"),
         ("a: [1,\nb: 2", "x.yaml: line 2: is not YAML: while parsing a flow sequence, expected"),
         ("- 1", "must be keys with values, got [1]"),
-        ("? [a]\n: 1", "a key must be a plain word"),
+        ("? [a]\n: 1", "a key must be plain text"),
         ("a: !Component", "the tag !Component is not supported here"),
         ("a: !!timestamp now", "timestamp is not supported"),
         ("a: !!int many", "'many' is not a valid int"),
@@ -81,8 +81,11 @@ both: {<<: [*base, {c: 4}]}
         ("a: !!str [1]", "must be a plain value"),
         ("a: " + "9" * 5000, "is a number of over 100 characters"),
         ("a: *b", "found undefined alias"),
-        ("a: &a [*a]", "x.yaml: line 1: is not YAML: *a stands inside &a"),
-        ("a: " + "[" * 61 + "]" * 61, "has over 100000 values, or nests deeper than 60"),
+        ("a: &a [*a]", "x.yaml: line 1: is not YAML: *a is inside &a, so it contains itself"),
+        (
+            "a: " + "[" * 61 + "]" * 61,
+            "has over 100000 values, or is nested more than 60 levels deep",
+        ),
         (r'a: "\ud83d"', "half of a surrogate pair"),
         ("[" * 5000, "is nested too deeply"),
         ("---\na: 1\n---\nb: 1", "expected a single document"),
@@ -110,7 +113,7 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.yaml").write_bytes(b"a: \xff")
     assert load(tmp_path / "latin.yaml", found) == {}
     assert "cannot be read: No such file or directory" in found.sentences[0]
-    assert "is not text in UTF-8: 'utf-8' codec" in found.sentences[1]
+    assert "is not UTF-8 text: 'utf-8' codec" in found.sentences[1]
 
 
 def test_templates_are_named_with_their_line(tmp_path):
