@@ -44,7 +44,7 @@ def layer_from_dict(data: object) -> Layer:
     """Build a layer from :func:`layer_to_dict`.
 
     Raises:
-        ValueError: what is wrong and where, such as ``k is 'x', it must be a whole number``.
+        ValueError: what is wrong and where, such as ``k is 'x', must be a whole number``.
     """
     return _layer(data, "")
 

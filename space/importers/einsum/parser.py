@@ -154,7 +154,7 @@ class _Parser:
         for rank, factor in factors.items():
             if factor < 1:
                 raise EinsumError(
-                    f"index {self.text(first)} has {factor} times rank {rank}, it must be 1 or more"
+                    f"index {self.text(first)} has {factor} times rank {rank}, must be 1 or more"
                 )
         if not factors:
             raise EinsumError(f"index {self.text(first)} has no rank; it needs one")

@@ -101,7 +101,7 @@ def _size(given: object, names: Mapping[str, object], known: Sizes) -> int | Non
     if found is None:
         return None
     if type(found) is not int or not 1 <= found <= _LARGEST:
-        what = f"{given!r} is {found}, it" if isinstance(given, str) else shown(given)
+        what = f"{given!r} is {found}, so it" if isinstance(given, str) else shown(given)
         raise ValueError(f"{what} must be a whole number, at least 1")
     return found
 

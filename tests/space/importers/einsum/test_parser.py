@@ -87,7 +87,7 @@ def test_the_text_of_a_line_is_that_line(ranks, value) -> None:
         ("Y[q] = X[q] + ", "needs a tensor, a function, a number or .* has the end"),
         ("Y[q,q] = X[q]", r"rank q occurs twice in Y\[q,q\]"),
         ("Y[q] = X[q+q]", "rank q occurs twice in index q"),
-        ("Y[q] = X[q-r]", "index q-r has -1 times rank r, it must be 1 or more"),
+        ("Y[q] = X[q-r]", "index q-r has -1 times rank r, must be 1 or more"),
         ("Y[q] = X[0*q]", r"index 0\*q has 0 times rank q"),
         ("Y[q] = X[3]", "index 3 has no rank; it needs one"),
         ("Y[q] = X[1.5*q]", "'1.5' at character 10 must be a whole number"),
