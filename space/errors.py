@@ -1,4 +1,4 @@
-"""Faults in words: infeasible designs, numbers out of range, and the nearest valid choice."""
+"""Error messages: infeasible designs, numbers out of range, and the nearest valid choice."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -45,7 +45,7 @@ def amount_fault(
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """Why a design, mapping or fusion group cannot be, as a record that a study keeps.
+    """Why a design, mapping or fusion group is infeasible, as a record that a study keeps.
 
     Attributes:
         reason: name of the broken rule, such as ``glb_overflow`` or ``area_cap``.
@@ -53,7 +53,8 @@ class Infeasible:
         needed: the amount that it needs.
         available: the amount that there is.
         unit: unit of both amounts (``bytes``, ``mm2``, ``W``; empty for a count).
-        hint: what would make it feasible.
+        hint: what would make it feasible. Where ``needed`` is 1, ``available`` 0 and the unit
+            empty, no amount says why, and the hint says all.
     """
 
     reason: str
@@ -64,9 +65,21 @@ class Infeasible:
     hint: str
 
     def __str__(self) -> str:
-        """One sentence for people."""
-        amounts = f"needs {_amount(self.needed)}, has {_amount(self.available)}"
-        return f"{self.reason} at {self.where}: {amounts} {self.unit}".rstrip() + f"; {self.hint}"
+        """One sentence for people: the rule, where, what is needed and available, a remedy."""
+        amounts = f"{self.amounts}; " if self.amounts else ""
+        return f"{self.reason} at {self.where}: {amounts}{self.hint}"
+
+    @property
+    def amounts(self) -> str:
+        """What is needed and what is available; empty where something is absent as a whole."""
+        if (self.needed, self.available, self.unit) == (1, 0, ""):
+            return ""
+        needed, available = _amount(self.needed), _amount(self.available)
+        if needed == available:
+            needed, available = f"{self.needed:,}", f"{self.available:,}"
+        return (
+            f"needs {_with_unit(needed, self.unit)}, {_with_unit(available, self.unit)} available"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON values."""
@@ -74,7 +87,13 @@ class Infeasible:
 
 
 def _amount(value: float) -> str:
-    return f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _with_unit(amount: str, unit: str) -> str:
+    return f"{amount} {'byte' if amount == '1' and unit == 'bytes' else unit}".rstrip()
 
 
 class InfeasibleError(Exception):

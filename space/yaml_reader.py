@@ -20,7 +20,7 @@ _MOST_VALUES: Final = 100_000
 _DEEPEST: Final = 60
 """A file larger or deeper than these is refused; aliases count wherever they stand."""
 
-_TOO_LARGE: Final = f"has over {_MOST_VALUES} values, or nests deeper than {_DEEPEST}"
+_TOO_LARGE: Final = f"has over {_MOST_VALUES} values, or is nested more than {_DEEPEST} levels deep"
 
 #: characters of a file; what people write by hand, or tools write for people, has a thousandth
 _MOST_CHARACTERS: Final = 4 * 2**20
@@ -177,13 +177,17 @@ class PlainLoader(yaml.SafeLoader):
             raise _TooLargeError(_TOO_LARGE)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in self._around:
-                raise yaml_error(event, f"*{event.anchor} stands inside &{event.anchor}")
+                raise yaml_error(
+                    event, f"*{event.anchor} is inside &{event.anchor}, so it contains itself"
+                )
             return super().compose_node(parent, index)
         self._around.append(event.anchor)
         node = super().compose_node(parent, index)
         self._around.pop()
         if isinstance(node, yaml.ScalarNode) and any("\ud800" <= c <= "\udfff" for c in node.value):
-            raise yaml_error(node, f"{node.value!a} has half of a surrogate pair, no character")
+            raise yaml_error(
+                node, f"{node.value!a} has half of a surrogate pair, which is not a character"
+            )
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -195,7 +199,9 @@ class PlainLoader(yaml.SafeLoader):
                 raise yaml_error(node, f"{shown(node.value, 42)} {long}")
             return super().construct_object(node, deep)
         except (ValueError, AttributeError, LookupError, ArithmeticError):
-            message = f"{shown(node.value, 42)} is no {kind}; put it in quotes if it is a text"
+            message = (
+                f"{shown(node.value, 42)} is not a valid {kind}; put it in quotes if it is a text"
+            )
             raise yaml_error(node, message) from None
 
 
@@ -209,7 +215,7 @@ def shown(value: object, most: int = 60) -> str:
     try:
         text = f"{value:.6g}" if isinstance(value, float) else repr(value)
     except ValueError:  # a number of thousands of digits
-        return f"something of type {type(value).__name__}"
+        return f"a value of type {type(value).__name__}"
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
@@ -221,7 +227,7 @@ def read_text(path: Path, faults: Faults, file: str | None = None) -> str | None
     except OSError as error:
         faults.add(place, f"cannot be read: {error.strerror or error}")
     except UnicodeDecodeError as error:
-        faults.add(place, f"is not text in UTF-8: {error}")
+        faults.add(place, f"is not UTF-8 text: {error}")
     except ValueError as error:
         faults.add(place, str(error))
     return None
@@ -317,7 +323,9 @@ def _index(root: yaml.Node, document: Document, faults: Faults) -> bool:
             faults.add(Place(document.file), _TOO_LARGE)
             return False
         if earlier:
-            faults.add(Place(document.file, keys, line), f"stands on line {earlier} already")
+            faults.add(
+                Place(document.file, keys, line), f"is already on line {earlier}; give it once"
+            )
         document.lines[keys] = line
     return True
 
@@ -330,7 +338,7 @@ def _places(node: yaml.Node, above: KeyPath) -> Iterator[tuple[KeyPath, int, int
         seen: dict[str, int] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise yaml_error(key, "a key must be a plain word")
+                raise yaml_error(key, "a key must be plain text")
             name, line = key.value, key.start_mark.line + 1
             yield (*above, name), line, None if key.tag == _MERGE else seen.get(name)
             seen[name] = line

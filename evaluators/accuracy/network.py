@@ -32,7 +32,7 @@ def to_network(model: "GraphModule", image: tuple[int, int, int], name: str) -> 
     }
     missing = shares.keys() - {layer.name for layer in network.layers}
     if missing:
-        raise ValueError(f"{name}: {', '.join(sorted(missing))} are no layers of the network")
+        raise ValueError(f"{name}: {', '.join(sorted(missing))} must be layers of the network")
     layers = tuple(
         replace(layer, density=(shares[layer.name], 1.0)) if layer.name in shares else layer
         for layer in network.layers

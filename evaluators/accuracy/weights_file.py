@@ -51,15 +51,15 @@ def _read(path: Path) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
-        raise WeightsError(f"{path}: there is no such file") from None
+        raise WeightsError(f"{path}: no such file") from None
     except pickle.UnpicklingError:
         raise WeightsError(
-            f"{path} holds more than tensors and plain values, or is no file of torch; nothing of "
+            f"{path} has more than tensors and plain values, or is not a file of torch; nothing in "
             "it was executed. Save weights with torch.save(model.state_dict(), FILE)"
         ) from None
     # what torch makes of files that are cut off or of another kind
     except (OSError, RuntimeError, EOFError, ValueError, KeyError, AttributeError) as error:
-        raise WeightsError(f"{path} is no file of weights: {error}") from None
+        raise WeightsError(f"{path} is not a file of weights: {error}") from None
 
 
 def _state(read: Any, path: Path) -> "dict[str, Tensor]":
@@ -73,7 +73,7 @@ def _state(read: Any, path: Path) -> "dict[str, Tensor]":
     if not isinstance(read, Mapping) or not all(
         isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in read.items()
     ):
-        raise WeightsError(f"{path} holds a {type(read).__name__}; expected are named tensors")
+        raise WeightsError(f"{path} contains a {type(read).__name__}; expected are named tensors")
     return {name.removeprefix(_PREFIX): value for name, value in read.items()}
 
 
@@ -84,7 +84,7 @@ def _faults(wanted: "Mapping[str, Tensor]", found: "Mapping[str, Tensor]") -> It
             near = "" if hint.startswith("known") else f"; {hint}"
             yield f"{name} is not part of the model{near}"
         elif value.shape != wanted[name].shape:
-            yield f"{name} is {_sides(value)}, the model has {_sides(wanted[name])}"
+            yield f"{name} has shape {_sides(value)}, must have {_sides(wanted[name])}"
     for name in wanted:
         # older files do not count batches, and no result depends on it
         if name not in found and not name.endswith("num_batches_tracked"):

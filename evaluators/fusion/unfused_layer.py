@@ -179,8 +179,11 @@ def _problem(
         return staged
     level = hardware.levels[-2]
     if staged[WEIGHTS] and "weights" not in level.keeps:
-        hint = f"{level.name} keeps no weights, but the second operand needs it: pin only the "
-        "first operand"
+        hint = (
+            f"the second operand of {layer.name} takes the place of weights, which "
+            f"{level.name} does "
+            "not keep; pin only the first operand"
+        )
         return Infeasible("second_map_not_kept", layer.name, 1, 0, "", hint)
     return replace(MappingProblem.of_layer(layer, hardware), staged=staged)
 
@@ -191,8 +194,11 @@ def _residency(layer: Layer, place: _OperandPlaces) -> Residency | Infeasible:
     beside, second = place.held[:windowed], place.held[windowed:]
     for maps in (beside, second):
         if any(maps) and not all(maps):
-            hint = f"give {layer.name} a tile, so that its feature maps are in the buffer one at a "
-            "time"
+            hint = (
+                f"{layer.name} reads these feature maps together, so pin all of them or "
+                "none; or give "
+                f"{layer.name} a tile, which brings them into the buffer one at a time"
+            )
             return Infeasible("pinned_in_part", layer.name, len(maps), sum(maps), "maps", hint)
     return (place.steady or any(second), any(beside), place.kept)
 

@@ -54,12 +54,22 @@ def missing_chain(network: Network) -> Infeasible | None:
             found = shape_of_layer(layer)
             wrong = found if isinstance(found, Infeasible) else None
         elif layer.operator not in _BETWEEN or layer.broadcast or layer.slices:
-            hint = f"networks of kernels, {', '.join(_BETWEEN)} are run"
+            hint = (
+                f"whole networks may have convolutions, gemms, {', '.join(_BETWEEN)}, without "
+                "slices and broadcasts"
+            )
             where = f"layer {layer.name}: {layer.operator}"
             wrong = Infeasible("no_whole_network", where, 1, 0, "", hint)
         elif layer.activation not in ("", "relu", "relu6"):
             where = f"layer {layer.name}: activation {layer.activation}"
-            wrong = Infeasible("no_whole_network", where, 1, 0, "", "relu and relu6 are run")
+            wrong = Infeasible(
+                "no_whole_network",
+                where,
+                1,
+                0,
+                "",
+                "whole networks may have the activations relu and relu6",
+            )
         if wrong is not None:
             return wrong
     return None

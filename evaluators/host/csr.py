@@ -43,7 +43,7 @@ class Csr:
         if len(self.places) != count:
             faults.append(f"{len(self.places)} columns for {count} values")
         if len(starts) < 2 or starts[0] != 0 or starts[-1] != count:
-            faults.append(f"row pointers must go from 0 to {count}")
+            faults.append(f"row pointers must begin with 0 and end with {count}")
         if np.any(np.diff(starts.astype(np.int64)) < 0):
             row = int(np.flatnonzero(np.diff(starts.astype(np.int64)) < 0)[0])
             faults.append(f"row pointers must not descend, row {row} does")

@@ -81,14 +81,19 @@ def missing_kernel(spec: KernelSpec) -> Infeasible | None:
     """Return why there is no such kernel; None if there is one."""
     name = spec.algorithm
     if spec.sparse and (name not in SPARSE or spec.dtype != "float32"):
-        hint = f"CSR kernels are {', '.join(SPARSE)} in float32"
+        hint = f"the kernels for CSR weights are {', '.join(SPARSE)}, in float32 only"
         return _absent(f"{name} {spec.dtype} in CSR", hint)
     if name == "library" and spec.dtype != "float32":
-        return _absent(f"library {spec.dtype}", "the library's rows are dense float32")
+        return _absent(
+            f"library {spec.dtype}", "the library is measured with dense float32 weights only"
+        )
     if name == "portable" and spec.dtype not in _NUMBA_TYPES:
-        return _absent(f"portable {spec.dtype}", "numba has no float16 on this machine's cores")
+        return _absent(
+            f"portable {spec.dtype}",
+            "numba cannot compile float16 for this processor; use float32 or int8",
+        )
     return None
 
 
 def _absent(what: str, hint: str) -> Infeasible:
-    return Infeasible("no_host_kernel", what, 1, 0, "kernel", hint)
+    return Infeasible("no_host_kernel", what, 1, 0, "", hint)

@@ -21,6 +21,8 @@ MOST_REPEATS: Final = 3
 #: noise of a row that is refused
 MOST_NOISE: Final = 0.25
 
+_AGAIN: Final = "measure again on a machine that is less busy"
+
 #: blocks of a kernel
 BLOCKS: Final = 5
 
@@ -88,8 +90,11 @@ class Timing:
         """Why nothing is said of this time; None if it is good enough."""
         if self.noise <= MOST_NOISE:
             return None
-        hint = "measure again on a machine that is less busy"
-        return Infeasible("noisy", "noise of the time", self.noise, MOST_NOISE, "", hint)
+        hint = (
+            f"its samples spread over {self.noise:.0%} of the median, at most {MOST_NOISE:.0%} is "
+            f"accepted; {_AGAIN}"
+        )
+        return Infeasible("noisy", "run time", 1, 0, "", hint)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -146,5 +151,8 @@ def moved(before_us: float, after_us: float) -> float:
 
 def control_moved(shares: Sequence[float]) -> Infeasible:
     """Return the refusal of rows whose turns were disturbed again and again."""
-    hint = "measure again on a machine that is less busy"
-    return Infeasible("control_moved", "control kernel", min(shares), MOST_MOVED, "", hint)
+    hint = (
+        f"its time changed by at least {min(shares):.0%} during each measurement, at most "
+        f"{MOST_MOVED:.0%} is accepted; {_AGAIN}"
+    )
+    return Infeasible("control_moved", "control kernel", 1, 0, "", hint)

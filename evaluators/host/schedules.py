@@ -351,16 +351,17 @@ def _misfit(what: str, needed: int, available: int, hint: str) -> Infeasible:
 
 
 def _too_many(what: str, size: int, extent: int) -> Infeasible | None:
-    return _misfit(what, size, extent, "a tile within the map") if size > extent else None
+    return _misfit(what, size, extent, "choose a smaller tile") if size > extent else None
 
 
 def _no_divisor(what: str, size: int, extent: int) -> Infeasible | None:
-    return _misfit(what, size, extent, "a divisor of the extent") if extent % size else None
+    hint = f"a tile of {size} does not divide {extent}; choose a divisor"
+    return _misfit(what, 1, 0, hint) if extent % size else None
 
 
 def _unrolled(accumulators: int, unrolls: int) -> Infeasible | None:
     if accumulators > MOST_ACCUMULATORS:
-        return _misfit("accumulators", accumulators, MOST_ACCUMULATORS, "a smaller tile")
+        return _misfit("accumulators", accumulators, MOST_ACCUMULATORS, "choose a smaller tile")
     if accumulators * unrolls > MOST_UNROLLED:
         return _misfit("unrolled products", accumulators * unrolls, MOST_UNROLLED, "unroll less")
     return None

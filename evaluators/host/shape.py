@@ -63,14 +63,14 @@ class ConvShape:
         if min(*sizes, *self.stride, *self.dilation) < 1 or min(self.padding) < 0:
             raise ValueError(f"{self}: numbers must be 1 or more, padding 0 or more")
         if self.c % self.groups or self.k % self.groups:
-            raise ValueError(f"{self}: {self.groups} groups do not divide {self.c} and {self.k}")
+            raise ValueError(f"{self}: {self.groups} groups must divide {self.c} and {self.k}")
         if self.padding[0] >= self.spread[0] or self.padding[1] >= self.spread[1]:
             raise ValueError(f"{self}: padding must be smaller than the window")
         if self.activation not in ACTIVATIONS:
             hint = did_you_mean(self.activation, ACTIVATIONS[1:])
             raise ValueError(f"activation {self.activation!r} is not known to kernels; {hint}")
         if self.macs > MOST_MACS:
-            raise ValueError(f"{self}: {self.macs} MACs, kernels take {MOST_MACS} at the most")
+            raise ValueError(f"{self}: {self.macs} MACs, must have at most {MOST_MACS}")
 
     @property
     def spread(self) -> tuple[int, int]:
@@ -148,16 +148,20 @@ def read_shape(text: str) -> ConvShape:
     """
     found = _TEXT.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no shape; write {SHAPE_FORM}, as 64x32x32:64:3x3,stride=2")
+        raise ValueError(
+            f"{text!r} is not a shape; write {SHAPE_FORM}, such as 64x32x32:64:3x3,stride=2"
+        )
     c, h, w, k, r, s = map(int, found.groups()[:6])
     given: dict[str, str] = {}
     faults = []
     for part in found[7].split(",")[1:]:
         name, value = part.split("=")
         if name not in _OPTIONS:
-            faults.append(f"{name} is no option; {did_you_mean(name, _OPTIONS)}")
+            faults.append(f"{name} is not an option; {did_you_mean(name, _OPTIONS)}")
         elif name != "activation" and re.fullmatch(r"\d+(x\d+)?", value) is None:
-            faults.append(f"{name} is {value!r}, must be a whole number or two, as 2 or 1x2")
+            faults.append(
+                f"{name} is {value!r}, must be one or two whole numbers, such as 2 or 1x2"
+            )
         given[name] = value
     if faults:
         raise ValueError(f"{text!r}: {'; '.join(faults)}")
@@ -205,7 +209,7 @@ def shape_of_layer(layer: Layer) -> ConvShape | Infeasible:
             1,
             0,
             "",
-            "others are measured",
+            "no kernel of this machine computes it; it is left out, and other layers are measured",
         )
     return ConvShape(
         c=layer.input_channels,

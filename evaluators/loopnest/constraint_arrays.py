@@ -15,13 +15,6 @@ from archloom.space.workload import DIMS, RELEVANT, TENSORS, Dim, Q, R, S
 from ..arrays import Flags, Ints
 
 _STATIONARY: Final = {f"{tensor[:-1]}_stationary": t for t, tensor in enumerate(TENSORS)}
-#: what a level lacks for what a key asks
-_LACKS: Final = {
-    "unroll_x": "children along x for",
-    "unroll_y": "children along y for",
-    "keep": "places for",
-    "bypass": "ways past it for",
-}
 
 
 def constraint_arrays(
@@ -207,15 +200,15 @@ def _first_conflict(constraints: MappingConstraints, hardware: Hardware) -> Infe
 def conflicts(constraints: MappingConstraints, hardware: Hardware) -> Iterator[Infeasible]:
     """Yield each constraint that no mapping on the hardware can obey."""
     for i, level in enumerate(hardware.levels):
-        for key, name, hint in constraints.of_level(level.name).misfits(level):
-            yield _broken(key, level.name, f"{_LACKS[key]} {name}", hint)
+        for key, hint in constraints.of_level(level.name).misfits(level):
+            yield _broken(key, level.name, hint)
         for axis in (0, 1):
             yield from _mesh_conflicts(constraints, hardware, i, axis)
     yield from _order_conflicts(constraints, hardware)
 
 
-def _broken(rule: str, where: str, unit: str, hint: str) -> Infeasible:
-    return Infeasible(f"{rule}_constraint", where, 1.0, 0.0, unit, hint)
+def _broken(rule: str, where: str, hint: str) -> Infeasible:
+    return Infeasible(f"{rule}_constraint", where, 1, 0, "", hint)
 
 
 def _mesh_conflicts(
@@ -231,14 +224,15 @@ def _mesh_conflicts(
             level.name,
             float(prod(factors)),
             float(children),
-            f"children along {along}",
-            f"unroll by less, or give {level.name} more children along {along}",
+            f"instances along {along}",
+            f"reduce the unrolling, or give {level.name} a mesh with more instances along "
+            f"{along} in it",
         )
     rows = constraints.dataflow == "row_stationary" and i == pe_level(hardware) and axis == 1
     listed = rules.unroll_y is None or "R" in dict(rules.unroll_y)
     if rows and not ("R" in level.spatial_y and listed):
-        hint = f"let R be unrolled along y at {level.name}"
-        yield _broken("dataflow", level.name, "children along y for R", hint)
+        hint = f"row_stationary unrolls R along y, so {level.name} must allow R along y"
+        yield _broken("dataflow", level.name, hint)
 
 
 def _order_conflicts(constraints: MappingConstraints, hardware: Hardware) -> Iterator[Infeasible]:
@@ -248,5 +242,9 @@ def _order_conflicts(constraints: MappingConstraints, hardware: Hardware) -> Ite
     top = np.full(3, len(hardware.levels) - 1)
     for i, level in enumerate(hardware.levels):
         if not _ranks(constraints, hardware, i, allowed, top):
-            hint = f"begin with loops that {constraints.dataflow} has innermost, or leave it out"
-            yield _broken("orders", level.name, "orders that the dataflow permits", hint)
+            hint = (
+                f"none of the orders is one that {constraints.dataflow} permits; begin "
+                "them with the "
+                "loops that it has innermost, or leave the dataflow out"
+            )
+            yield _broken("orders", level.name, hint)

@@ -137,7 +137,7 @@ def _cost(problem: MappingProblem, mapping: Mapping, *, begun: bool = False) -> 
     """Return the breakdown of a mapping, of which sums were ``begun`` before or not."""
     if mapping.factors != problem.covered:
         raise ValueError(
-            f"mapping covers {mapping.factors}, the layer's loops are {problem.covered}"
+            f"mapping covers {mapping.factors}, must cover the layer's loops {problem.covered}"
         )
     if problem.covered != problem.bounds:
         return _imperfect_layer(problem, trimmed(mapping, problem.bounds), begun=begun)
@@ -166,7 +166,10 @@ def _check_holders(problem: MappingProblem, mapping: Mapping) -> None:
             if loops.keeps[t] and not setup.allowed[i, t]:
                 raise ValueError(f"mapping: {level.name} cannot hold {tensor}")
             if i == setup.top[t] and not loops.keeps[t]:
-                raise ValueError(f"mapping: {level.name} is where {tensor} live, it must hold them")
+                raise ValueError(
+                    f"mapping: {level.name} is the outermost level for {tensor}, so it "
+                    "must keep them"
+                )
 
 
 def _imperfect_layer(problem: MappingProblem, mapping: Mapping, *, begun: bool) -> LayerCost:

@@ -44,7 +44,7 @@ def padded_bounds(
         ValueError: a slack that is negative, infinite or not a number.
     """
     if not 0 <= slack < inf:
-        raise ValueError(f"slack must be from 0 up, got {slack}")
+        raise ValueError(f"slack must be at least 0, got {slack}")
     share = Fraction(slack)
     above, whole = share.numerator, share.denominator
     # to the nearest whole number; fractions take ten times as long

@@ -38,13 +38,15 @@ _LEAST: Final = {"stride": 1, "dilation": 1, "padding": 0, "input_size": 1}
 def wrong_sizes(problem: "MappingProblem") -> Iterator[str]:
     """Say which numbers are no sizes; without these the other checks make sense."""
     if not _whole(problem.bounds, len(DIMS), 1):
-        yield f"bounds must be {len(DIMS)} whole numbers from 1 up, got {problem.bounds!r}"
+        yield f"bounds must be {len(DIMS)} whole numbers, at least 1, got {problem.bounds!r}"
     loops: object = problem.loop_bounds
     if loops is not None and not (isinstance(loops, tuple) and _whole(loops, len(loops), 1)):
-        yield f"loop_bounds must be whole numbers from 1 up, got {loops!r}"
+        yield f"loop_bounds must be whole numbers, at least 1, got {loops!r}"
     for name, least in _LEAST.items():
         if not _whole(getattr(problem, name), 2, least):
-            yield f"{name} must be 2 whole numbers from {least} up, got {getattr(problem, name)!r}"
+            yield (
+                f"{name} must be 2 whole numbers, at least {least}, got {getattr(problem, name)!r}"
+            )
     staged: object = problem.staged
     if not (
         isinstance(staged, tuple)
@@ -91,7 +93,7 @@ def wrong_place(problem: "MappingProblem") -> Iterator[str]:
 
 def many_levels(hardware: Hardware) -> str:
     """Say that a hardware has more levels than the kernel is compiled for."""
-    return f"{len(hardware.levels)} levels, at most {MAX_LEVELS}"
+    return f"{len(hardware.levels)} levels, must have at most {MAX_LEVELS}"
 
 
 def too_large(problem: "MappingProblem") -> Iterator[str]:
@@ -103,8 +105,8 @@ def too_large(problem: "MappingProblem") -> Iterator[str]:
     macs = prod(problem.covered)
     if macs > EXACT:
         yield (
-            f"bounds {problem.covered} make {macs} multiply-accumulates, at most {EXACT} are "
-            "counted exactly"
+            f"bounds {problem.covered} make {macs} multiply-accumulates, must make at "
+            f"most {EXACT} to be counted exactly"
         )
     holes = prod(max(pair) for pair in zip(problem.stride, problem.dilation, strict=True))
     own = [bits for level in problem.hardware.levels for _, bits in level.tensor_bits]
@@ -165,15 +167,19 @@ class Shortage:
     @property
     def remedy(self) -> str:
         """Changes after which the tiles would fit, for people."""
-        name, needed = self.level, f"{self.needed_bytes:g} bytes"
+        name, needed = self.level, _bytes(self.needed_bytes)
         if self.private:
             name = f"the buffer of {self.tensors[0]} in {name}"
         if self.beside_maps:
             more = self.needed_bytes - self.available_bytes
-            needed = f"{more:g} more byte{'' if more == 1 else 's'}"
+            needed = _bytes(more, " more")
         ways = " or ".join(" and ".join(tensors) for tensors in self.escapes)
-        text = f"give {name} {needed}, or let {ways} bypass it"
-        return f"{text}, or fuse less" if self.beside_maps else text
+        text = f"give {name} at least {needed}, or let {ways} bypass it"
+        return f"{text}, or fuse fewer layers" if self.beside_maps else text
+
+
+def _bytes(amount: float, more: str = "") -> str:
+    return f"{amount:,.12g}{more} {'byte' if amount == 1 else 'bytes'}"
 
 
 def shortages(

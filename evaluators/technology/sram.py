@@ -71,7 +71,9 @@ class SramTable:
     def __post_init__(self) -> None:
         for name, lines in (("sizes", self.sizes_bytes), ("widths", self.widths_bytes)):
             if len(lines) < 2 or any(b <= a for a, b in pairwise(lines)):
-                raise ValueError(f"SRAM {name} must ascend and be at least two, got {lines}")
+                raise ValueError(
+                    f"SRAM {name} must be at least two in ascending order, got {lines}"
+                )
         shape = [len(row) for row in self.log_cost]
         if shape != [len(self.widths_bytes)] * len(self.sizes_bytes):
             raise ValueError(f"SRAM grid has rows of {shape}, needs {len(self.widths_bytes)} each")
@@ -222,7 +224,7 @@ def _read_runs(path: Path, node_nm: int, cell: str) -> dict[Node, Row]:
             reader = csv.DictReader(lines)
             missing = [key for key in _KEYS if key not in (reader.fieldnames or ())]
             if missing:
-                raise ValueError(f"{path.name}: lacks the columns {', '.join(missing)}")
+                raise ValueError(f"{path.name}: must have the columns {', '.join(missing)}")
             for row in reader:
                 known.add(f"{row['node_nm']} {row['cell']}")
                 if row["node_nm"] == str(node_nm) and row["cell"] == cell:
@@ -253,7 +255,9 @@ def _node(runs: dict[Node, Row], size: int, width: int, widths: tuple[int, ...])
     widest = max(w for w in widths if (size, w) in runs)
     taken = min(width, widest)
     if (size, taken) not in runs:
-        raise ValueError(f"SRAM table lacks {size} bytes at width {taken}, but has {widest}")
+        raise ValueError(
+            f"SRAM table has no entry for {size} bytes at width {taken}, but for {widest}"
+        )
     read, write, leakage, area = runs[size, taken]
     wider = width / taken
     return log2(read * wider), log2(write * wider), log2(leakage), log2(area * wider)

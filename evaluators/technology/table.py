@@ -136,7 +136,7 @@ class Technology:
             ValueError: a size or width that is not positive, or DRAM.
         """
         if storage == "dram":
-            raise ValueError("DRAM is not a buffer on the chip; its prices are in drams")
+            raise ValueError("DRAM is not an on-chip buffer; its energies are in drams")
         if storage == "sram":
             macro = self.sram.cost(size_bytes, width_bytes)
             return macro._replace(area_mm2=macro.area_mm2 * self.layout_factor)

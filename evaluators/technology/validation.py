@@ -133,7 +133,7 @@ def _check_curve(place: Place, entry: Any, faults: Faults) -> None:
     if not found:
         for (a, least), (b, value) in pairwise(sorted(points.items())):
             if value < least:
-                found.add(below.key(b), f"{value} is less than for {a} bits, {least}")
+                found.add(below.key(b), f"{value} must be at least that for {a} bits, {least}")
     faults.include(found)
 
 
@@ -141,7 +141,7 @@ def _check_sram(place: Place, entry: Any, derived: bool, faults: Faults) -> None
     if derived:
         _check_entry(place, entry, faults, SRAM_FACTORS, optional=SRAM_FACTORS)
         if isinstance(entry, dict) and not any(key in entry for key in SRAM_FACTORS):
-            faults.add(place, f"must give some of {', '.join(SRAM_FACTORS)}")
+            faults.add(place, f"must have at least one of {', '.join(SRAM_FACTORS)}")
         return
     _check_entry(place, entry, faults, texts=("file", "cell"), others=("node_nm",))
     if isinstance(entry, dict) and "node_nm" in entry:

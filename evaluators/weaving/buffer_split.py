@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import Final
 
 from archloom.space import Infeasible
@@ -42,16 +43,19 @@ def split_hardware(
         weight_buffer_bytes: for weights, each counted once; None for half of that memory.
     """
     if len(hardware.levels) == 1:
-        hint = "weights of several networks need a memory that buffers them"
-        return Infeasible("no_on_chip_memory", hardware.name, 1, 0, "memory", hint)
+        hint = "weights of several networks need an on-chip buffer; add a level inside DRAM"
+        return Infeasible("no_on_chip_memory", hardware.name, 1, 0, "", hint)
     level = hardware.levels[-2]
     whole = level.total_bytes * weight_instances(hardware, level)
     taken = int(whole * WEIGHT_SHARE) if weight_buffer_bytes is None else weight_buffer_bytes
     if not 1 <= taken < whole:
-        hint = f"{level.name} holds weights and feature maps: leave some of it for feature maps"
-        return Infeasible(
-            "weight_buffer_too_large", f"{hardware.name}, {level.name}", taken, whole, "bytes", hint
+        # feature maps need at least a part of a byte
+        most = ceil(whole) - 1
+        hint = (
+            f"weights and feature maps share {level.name}; give weights 1 to {most:,} bytes of it"
         )
+        where = f"{hardware.name}, {level.name}"
+        return Infeasible("weight_buffer_too_large", where, taken, most, "bytes", hint)
     rest = _scaled(level, Fraction(whole - taken) / Fraction(whole))
     planned = replace(hardware, levels=(*hardware.levels[:-2], rest, hardware.levels[-1]))
     return SplitHardware(planned, npu_of(hardware, taken, int(rest.total_bytes)))

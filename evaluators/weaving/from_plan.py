@@ -64,8 +64,8 @@ def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
     network = cost.network
     if any(group.group.steady for group in cost.groups):
         raise SteadyWeightsError(
-            f"chain {network.name}: its plan keeps weights on chip permanently; if several "
-            "networks share the buffer choose a plan that does not"
+            f"chain {network.name}: its plan keeps weights on chip permanently; "
+            "networks that share the buffer need a plan that does not"
         )
     rows = [_rows(cost, group, most_rows) for group in cost.groups]
     pinned = [_held_bytes(cost, group) for group in cost.groups]

@@ -114,7 +114,7 @@ def stream_metrics(
     """
     stamps = simulated(work, order)
     if not stamps.makespan:
-        raise ValueError("a stream of no time has no throughput; schedule at least one layer")
+        raise ValueError("an empty schedule has no throughput; schedule at least one layer")
     elapsed = stamps.makespan
     executed, ended = _account(work, stamps.part, stamps.done)
     rows = steady_rows(work)

@@ -124,7 +124,7 @@ class DesignProblem:
                 raise ValueError(f"{name} is {cap}, must be positive; leave it out for no cap")
         names = [network.name for network in networks]
         if absent := [t.workload for t in tenants if t.workload not in names]:
-            raise ValueError(f"tenant {absent[0]} is none of the networks {', '.join(names)}")
+            raise ValueError(f"tenant {absent[0]} must be one of the networks {', '.join(names)}")
         if tenants and plans == "steady":
             raise ValueError(
                 "tenants share the chip, so weights of one network cannot stay there permanently"
@@ -192,7 +192,7 @@ class DesignProblem:
             ("tdp_cap", "TDP", cost.tdp_w, self.tdp_cap_w, "W", "fewer PEs or a lower clock"),
         ):
             if cap is not None and value > cap:
-                return Infeasible(reason, name, value, cap, unit, f"raise the cap, or {hint}")
+                return Infeasible(reason, name, value, cap, unit, f"raise the cap, or use {hint}")
         if broken := self.inaccurate(point, hardware):
             return broken
         if self.tenants and isinstance(rooms := rooms_of(hardware), Infeasible):

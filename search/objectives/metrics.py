@@ -44,21 +44,23 @@ class Metric:
     of_tenants: bool = False
     of_forms: bool = False
     style: str = ".3e"
-    hint: str = "more PEs, bandwidth or a higher clock"
+    hint: str = "use more PEs, more bandwidth or a higher clock"
 
 
 #: Energy and EDP are per inference, latency is of a whole pass (the batch), as in the EDP. What is
 #: of tenants counts inferences as well, but for the deadline, which is of a pass.
 METRICS: Final[Mapping[str, Metric]] = {
     "edp": Metric("edp_js", "EDP", "J s"),
-    "energy": Metric("energy_j", "energy", "J", hint="smaller buffers, or cheaper DRAM"),
+    "energy": Metric(
+        "energy_j", "energy", "J", hint="use smaller buffers, or a DRAM with less energy per bit"
+    ),
     "latency": Metric("latency_s", "latency", "s"),
     "throughput": Metric("throughput_per_s", "throughput", "1/s", rising=True, style=".4g"),
     "area": Metric("area_mm2", "area", "mm2", of_hardware=True, style=".2f"),
     "tdp": Metric("tdp_w", "TDP", "W", of_hardware=True, style=".2f"),
     "perf_per_tdp": Metric("perf_per_tdp_per_s_w", "perf/TDP", "1/(s W)", rising=True, style=".4g"),
     "utilisation": Metric(
-        "utilisation", "utilisation", "", rising=True, style=".3f", hint="fewer PEs"
+        "utilisation", "utilisation", "", rising=True, style=".3f", hint="use fewer PEs"
     ),
     "goodput": Metric("goodput_per_s", "goodput", "1/s", rising=True, of_tenants=True, style=".4g"),
     "stable_load": Metric(
@@ -73,6 +75,6 @@ METRICS: Final[Mapping[str, Metric]] = {
         rising=True,
         of_forms=True,
         style=".2f",
-        hint="lower levels of pruning, wider words or more epochs of fine_tune",
+        hint="prune less, use wider words, or give fine_tune more epochs",
     ),
 }

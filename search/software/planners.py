@@ -46,7 +46,7 @@ def nothing_fused(fusion: str, hardware: Hardware) -> str | None:
     others = [n for n in FUSION_SEARCHES.built_in if abilities_of(n).several_cores]
     return (
         f"{FUSION_SEARCHES.today(fusion)} does not fuse layers on {hardware.name}: {level} has "
-        f"{cores.count} instances, and only {' and '.join(others)} run tiles on several"
+        f"{cores.count} instances, and only {' and '.join(others)} use several instances"
     )
 
 

@@ -63,7 +63,7 @@ class Strings:
 
     def __init__(self, *, target: float = TARGETS[0], fallback: bool = True) -> None:
         if not 0 <= target <= 1:
-            raise ValueError(f"target must be a share of the buffer from 0 to 1, got {target}")
+            raise ValueError(f"target must be a fraction of the buffer, from 0 to 1, got {target}")
         self._rule: Rule = ByStrings(target)
         self._others: list[Rule] = []
         if fallback:
@@ -169,7 +169,7 @@ class AiMt:
     def __init__(self, *, free: float = -1.0, lead: float = -1.0) -> None:
         for name, share in (("free", free), ("lead", lead)):
             if share > 1:
-                raise ValueError(f"{name} must be a share of the buffer up to 1, got {share}")
+                raise ValueError(f"{name} must be a fraction of the buffer, at most 1, got {share}")
         self._free = (free,) if free >= 0 else FREE
         self._lead = (lead,) if lead >= 0 else LEAD
 

@@ -112,7 +112,7 @@ def _function(call: ast.Call, source: str) -> int:
     name = call.func.id
     if name not in FUNCTIONS:
         hint = did_you_mean(name, FUNCTIONS)
-        raise ExpressionError(f"{source!r} calls {name!r}, which is no function; {hint}")
+        raise ExpressionError(f"{source!r} calls {name!r}, which is not a function; {hint}")
     return id(call.func)
 
 
@@ -126,20 +126,20 @@ def _literals(compare: ast.Compare) -> list[tuple[str, str]]:
 def _remainder(a: Any, b: Any) -> Any:
     """Return a % b of numbers; of a text it would be Python's formatting, of any width."""
     if isinstance(a, str) or isinstance(b, str):
-        raise TypeError("% is for numbers")
+        raise TypeError("% works on numbers only")
     return a % b
 
 
 def _power(a: Any, b: Any) -> Any:
     """Return a ** b, unless it has hundreds of digits."""
     if isinstance(a, str) or isinstance(b, str):
-        raise TypeError("** is for numbers")
+        raise TypeError("** works on numbers only")
     try:
         small = abs(float(a) ** b) <= _LARGEST_POWER
     except OverflowError:
         small = False
     if not small:
-        raise ValueError("the power is larger than 2**256")
+        raise ValueError("the power must be at most 2**256")
     return a**b
 
 
@@ -161,7 +161,7 @@ def _evaluate(source: str, names: tuple[str, ...], values: tuple[Value, ...]) ->
         result = evaluator.eval(source, previously_parsed=_tree(source))
     except (InvalidExpression, ArithmeticError, TypeError, ValueError) as error:
         where = ", ".join(f"{name} = {value!r}" for name, value in given.items())
-        raise ExpressionError(f"{source!r} has no value for {where}: {error}") from None
+        raise ExpressionError(f"{source!r} cannot be evaluated for {where}: {error}") from None
     if not isinstance(result, int | float | str):
-        raise ExpressionError(f"{source!r} is {result!r}, which is neither number nor text")
+        raise ExpressionError(f"{source!r} is {result!r}, which is neither a number nor a text")
     return result

@@ -76,7 +76,7 @@ class HardwareSpace:
             path = _FOLDER / f"{name_or_path}.yaml"
         elif not path.is_file():
             hint = did_you_mean(str(name_or_path), TEMPLATES)
-            raise TemplateError([f"{name_or_path}: no such template and no such file; {hint}"])
+            raise TemplateError([f"{name_or_path}: is neither a template nor a file; {hint}"])
         return cls(read_template(path))
 
     def with_parameters(self, beside: Sequence[Parameter]) -> "HardwareSpace":

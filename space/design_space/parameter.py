@@ -36,13 +36,15 @@ class Parameter:
     def __post_init__(self) -> None:
         numbers = [v for v in self.values if isinstance(v, int | float)]
         if not self.values or len(set(self.values)) != len(self.values):
-            raise ValueError(f"values must be given once each, got {list(self.values)}")
+            raise ValueError(f"values must not repeat, got {list(self.values)}")
         if 0 < len(numbers) < len(self.values) or any(isinstance(v, bool) for v in self.values):
             raise ValueError(f"values must be all numbers or all texts, got {list(self.values)}")
         if numbers != sorted(numbers):
-            raise ValueError(f"values must ascend, got {list(self.values)}")
+            raise ValueError(f"values must be in ascending order, got {list(self.values)}")
         if (self.scale == "categorical") == bool(numbers):
-            raise ValueError(f"scale {self.scale} does not suit the values {list(self.values)}")
+            raise ValueError(
+                f"scale {self.scale} cannot be used with the values {list(self.values)}"
+            )
         if self.scale == "pow2" and (numbers[0] < 0 or numbers[-1] == 0):
             raise ValueError(f"scale pow2 needs values of 0 or more, got {list(self.values)}")
 

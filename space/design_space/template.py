@@ -50,9 +50,9 @@ def value_of(field: Field, names: Names) -> Value:
 def _number(field: Field, names: Names) -> float:
     value = value_of(field, names)
     if isinstance(value, str):
-        raise ExpressionError(f"{_shown(field, value)} is a text, must be a number")
+        raise ExpressionError(f"{_shown(field, value)} must be a number")
     if isinstance(value, int) and abs(value) > _LARGEST:
-        raise ExpressionError(f"a whole number beyond {_LARGEST} is out of all proportion")
+        raise ExpressionError(f"whole numbers must be at most {_LARGEST}")
     return value
 
 

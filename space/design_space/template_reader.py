@@ -155,9 +155,9 @@ class _Reader:
         good = {}
         for name, value in data.items():
             if not isinstance(name, str) or not name.isidentifier() or name in FUNCTIONS:
-                self._faults.add(place.key(name), "is no name: use letters, digits and _")
+                self._faults.add(place.key(name), "is not a valid name; use letters, digits and _")
             elif name in self._known:
-                self._faults.add(place.key(name), "is a parameter already")
+                self._faults.add(place.key(name), "is already the name of a parameter")
             else:
                 good[name] = value
         return good
@@ -210,7 +210,7 @@ class _Reader:
             parameter = self._known.get(name)
             if parameter is not None and literal not in parameter.values:
                 hint = did_you_mean(literal, [str(v) for v in parameter.values])
-                self._faults.add(place, f"{name} is never {literal!r}; {hint}")
+                self._faults.add(place, f"{name} never has the value {literal!r}; {hint}")
         return expression
 
     def _unknown(self, name: str) -> str:
@@ -218,8 +218,10 @@ class _Reader:
         if name not in self._defined:
             return f"{name!r} is not defined; {did_you_mean(name, self._known)}"
         if round_trip := circle(self._defined, name):
-            return f"{name!r} is defined in a circle: {' -> '.join(round_trip)}"
-        return f"{name!r} is defined further down; definitions stand in order, so move it up"
+            return f"{name!r} has a circular definition: {' -> '.join(round_trip)}"
+        return (
+            f"{name!r} is defined further down; definitions are evaluated in order, so move it up"
+        )
 
     def _when(self, section: Mapping[str, Any], place: Place) -> Expression | None:
         if "when" not in section:
@@ -266,7 +268,7 @@ class _Reader:
                 self._faults.add(place.key(key), about)
                 return harmless
         if scale == "pow2" and "step" in section:
-            self._faults.add(place.key("step"), "goes with scale linear; pow2 doubles")
+            self._faults.add(place.key("step"), "is for scale linear; scale pow2 always doubles")
         low, high = cast(list[float], bounds)
         return scale, self._range(low, high, None if scale == "pow2" else cast(float, step), place)
 
@@ -277,7 +279,7 @@ class _Reader:
         if any(isinstance(v, list | dict) for v in values):
             fault = f"must be numbers or texts, got {list(values)}"
         elif data == []:
-            fault = "must have a value at least, got []"
+            fault = "must have at least one value, got []"
         elif odd := [v for v in values if isinstance(v, float) and not isfinite(v)]:
             fault = f"must be finite, got {odd[0]}"
         if fault:

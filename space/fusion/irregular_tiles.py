@@ -69,7 +69,7 @@ def bad_cuts(
         return None
     i, j = (int(x) for x in wrong[0])
     if not inside[i, j]:
-        fault = "are past its border"
+        fault = "are outside the map"
     else:
         fault = f"are in {count[i, j]} faces" if count[i, j] else "are in no face"
     at = " and ".join(
@@ -83,5 +83,5 @@ def bad_cuts(
         size[0] * size[1],
         int(area[(count == 1) & inside].sum()),
         "positions",
-        "every position of the map must be in exactly one face",
+        "assign every position of the map to exactly one face",
     )

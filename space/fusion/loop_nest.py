@@ -55,7 +55,9 @@ class LoopNest:
             most = len(self.loops)
             raise ValueError(f"depths must be from {STREAMED} to {most}, got {self.depth}")
         if list(self.split) != sorted(set(self.split)) or min(self.split, default=0) < 0:
-            raise ValueError(f"places of layers in parts must ascend from 0 on, got {self.split}")
+            raise ValueError(
+                f"positions of split layers must be in ascending order from 0, got {self.split}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse.

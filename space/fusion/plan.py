@@ -66,11 +66,11 @@ class FusionGroup:
         if self.tile is not None and min(self.tile) < 1:
             raise ValueError(f"tile {self.tile} must be at least 1x1")
         if self.halo not in get_args(HaloPolicy):
-            raise ValueError(f"halo {self.halo!r} is none of {', '.join(get_args(HaloPolicy))}")
+            raise ValueError(f"halo {self.halo!r} must be one of {', '.join(get_args(HaloPolicy))}")
         if self.faces and (self.tile is not None or self.halo != "recompute"):
-            raise ValueError("faces go with no tile and with halo recompute")
+            raise ValueError("faces exclude a tile, and need halo: recompute")
         if self.nest and (self.faces or self.tile or self.resident or self.halo != "recompute"):
-            raise ValueError("a loop nest goes with no tile, faces, halo and resident weights")
+            raise ValueError("a loop nest excludes tile, faces, halo and resident weights")
 
     def _check_pins(self) -> None:
         pinned = tuple(pin.layer for pin in self.pins)
@@ -214,12 +214,12 @@ def plan_violations(network: Network, plan: FusionPlan) -> list[str]:
         return broken
     members = [g.layers for g in plan.groups]
     broken += [
-        f"group {', '.join(names[i] for i in group)}: its layers share no data"
+        f"group {', '.join(names[i] for i in group)}: its layers share no data; split the group"
         for group in members
         if not connected(network, group)
     ]
     if group_order(network, members) is None:
-        broken.append("cyclic_groups: some groups wait for each other's results")
+        broken.append("cyclic_groups: some groups need each other's results; split one of them")
         return broken
     position = {i: g for g, group in enumerate(members) for i in group}
     broken += [

@@ -12,7 +12,11 @@ from typing import Final
 from ..errors import Infeasible
 from .hardware import Hardware, Pair, StorageLevel
 
-_NEEDED: Final = "fusion needs one SRAM for inputs and outputs, with words as wide as those of DRAM"
+_NEEDED: Final = (
+    "fusion needs an outermost on-chip SRAM with one instance that keeps inputs and "
+    "outputs in words "
+    "as wide as those of DRAM"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +43,19 @@ def fusion_cores(hardware: Hardware) -> Cores | Infeasible:
     if hardware.fusion_level is not None:
         return Cores(1, hardware)
     if len(hardware.levels) == 1:
-        return _refused(hardware, f"{_NEEDED}, and there is none on the chip")
+        return _refused(hardware, f"{_NEEDED}, but the chip has no level besides DRAM")
     outer = hardware.levels[-2]
     if outer.instances == 1:
-        return _refused(hardware, f"{outer.name} is none: {_NEEDED}")
+        return _refused(hardware, f"{_NEEDED}, but {outer.name} is not one")
     why = _undivided(hardware, outer)
     if why:
-        return _refused(hardware, f"{outer.name} has {outer.instances} instances, and {why}")
+        return _refused(
+            hardware,
+            f"{outer.name} has {outer.instances} instances, which fusion uses as cores, but {why}",
+        )
     one = _core(hardware, outer.mesh)
     if one.fusion_level is None:
-        return _refused(hardware, f"{outer.name} is none: {_NEEDED}")
+        return _refused(hardware, f"{_NEEDED}, but {outer.name} is not one")
     return Cores(outer.instances, one)
 
 
@@ -61,17 +68,19 @@ def _undivided(hardware: Hardware, outer: StorageLevel) -> str:
     does."""
     mesh, dram = outer.mesh, hardware.levels[-1]
     if any(side % parts for side, parts in zip(hardware.pe_mesh, mesh, strict=True)):
-        return "PEs spread over several of them"
+        return f"they do not divide the {hardware.pe_mesh[0]} x {hardware.pe_mesh[1]} PEs"
     for level in hardware.levels[:-1]:
         if level.instances // outer.instances % level.cluster_size:
-            return f"clusters of {level.cluster_size} of {level.name} spread over several of them"
+            return (
+                f"a cluster of {level.cluster_size} instances of {level.name} spans several of them"
+            )
     if hardware.vector_lanes < outer.instances:
-        return f"there are only {hardware.vector_lanes} vector lanes for them"
+        return f"{hardware.vector_lanes} vector lanes are fewer than one for each"
     own = dram.energy
     if hardware.effects.network != "free" or (own is not None and own.hop_pj + own.router_pj > 0):
-        return "what words cost on the way to each of them is not modelled"
+        return "the energy of the network between them and DRAM is not modelled"
     if own is not None and own.leakage_pj > 0:
-        return f"leakage of {dram.name} has no share for each of them"
+        return f"the leakage of {dram.name} cannot be divided among them"
     return ""
 
 

@@ -32,8 +32,12 @@ def rooms_of(hardware: Hardware) -> Rooms | Infeasible:
     """Return the memories of a chip, or why nothing can wait there."""
     weights = _outermost(hardware, "weights")
     if weights is None:
-        hint = "weights of several networks need a memory on the chip to wait in"
-        return Infeasible("no_weight_buffer", hardware.name, 1, 0, "memory", hint)
+        hint = (
+            "no on-chip level keeps weights, so weights of the next network cannot be "
+            "fetched ahead; "
+            "add weights to keeps of an on-chip level"
+        )
+        return Infeasible("no_weight_buffer", hardware.name, 1, 0, "", hint)
     maps = _outermost(hardware, "inputs", "outputs")
     waiting = _bytes(weights, "weights") * weight_instances(hardware, weights)
     if maps is None:

@@ -70,7 +70,7 @@ def wrong_mesh(level: "StorageLevel") -> Iterator[str]:
 def _cluster_fault(level: "StorageLevel") -> str:
     if level.instances % level.cluster_size == 0:
         return ""
-    return f"clusters of {level.cluster_size} do not divide {level.instances} instances"
+    return f"cluster_size {level.cluster_size} must divide the {level.instances} instances"
 
 
 def wrong_level_parts(level: "StorageLevel") -> Iterator[str]:
@@ -79,7 +79,8 @@ def wrong_level_parts(level: "StorageLevel") -> Iterator[str]:
     size: object = level.capacity_bytes
     if (size is None) != (level.storage == "dram"):
         yield (
-            f"all levels but DRAM need capacity_bytes, DRAM has none; storage is {level.storage}, "
+            "all levels but DRAM need capacity_bytes, and DRAM must have none; storage "
+            f"is {level.storage}, "
             f"capacity_bytes {size!r}"
         )
     elif isinstance(size, tuple):
@@ -127,13 +128,13 @@ def wrong_levels(hardware: "Hardware") -> Iterator[str]:
     if len(set(names)) != len(names):
         yield f"level names must be unique, got {', '.join(names)}"
     if macs[0] * macs[1] > _MOST_INSTANCES:
-        yield f"at most {_MOST_INSTANCES} MACs, got {hardware.macs}"
+        yield f"must have at most {_MOST_INSTANCES} MACs, got {hardware.macs}"
     yield _no_place_to_unpack(hardware)
     below = macs
     for level in levels:
         mesh = level.mesh
         if below[0] % mesh[0] or below[1] % mesh[1]:
-            yield f"mesh {mesh} of {level.name} does not divide the mesh {below} below it"
+            yield f"mesh {mesh} of {level.name} must divide the mesh {below} of the level inside it"
         below = mesh
 
 
@@ -146,7 +147,8 @@ def _no_place_to_unpack(hardware: "Hardware") -> str:
     why = f"{first.name} may be bypassed" if first else "no level there keeps weights"
     return (
         f"effects: weight_format {kind} unpacks weights as they enter a level inside the outermost "
-        f"buffer that always keeps them, and {why}; make one that is not optional, or take dense"
+        f"buffer that always keeps them, and {why}; add such a level that is not "
+        "optional, or choose dense"
     )
 
 

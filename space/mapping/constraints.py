@@ -65,27 +65,30 @@ class LevelConstraints:
             yield from name_faults(key, tensors, TENSORS)
         for tensor in self.keep:
             if tensor in self.bypass:
-                yield "bypass", f"names {tensor}, which keep names too"
+                yield "bypass", f"names {tensor}, which keep names too; remove it from one of them"
 
-    def misfits(self, level: "StorageLevel | LevelTemplate") -> Iterator[tuple[str, str, str]]:
-        """Say what a level cannot do: key, dimension or tensor, and what is possible."""
+    def misfits(self, level: "StorageLevel | LevelTemplate") -> Iterator[tuple[str, str]]:
+        """Say, with the key, what a level cannot do, and what it can."""
         for key, unrolled, may in (
             ("unroll_x", self.unroll_x, level.spatial_x),
             ("unroll_y", self.unroll_y, level.spatial_y),
         ):
             for d, _ in unrolled or ():
                 if d not in may:
-                    can = f"may be: {', '.join(may)}" if may else "nothing may be"
+                    can = f"dimensions that may: {', '.join(may)}" if may else "no dimension may"
                     axis = key[-1]
-                    yield key, d, f"{d} may not be unrolled along {axis} at {level.name}; {can}"
+                    yield key, f"{d} may not be unrolled along {axis} at {level.name}; {can}"
         held = ", ".join(level.keeps)
         for tensor in self.keep:
             if tensor not in level.keeps:
-                yield "keep", tensor, f"{level.name} cannot hold {tensor}; it can hold {held}"
+                yield "keep", f"{level.name} cannot hold {tensor}; it can hold {held}"
         for tensor in self.bypass:
             if tensor in level.keeps and not level.optional:
-                hint = f"{tensor} may not pass {level.name}, which is not optional in the hardware"
-                yield "bypass", tensor, hint
+                hint = (
+                    f"{tensor} may not bypass {level.name}, because the hardware does not set "
+                    "it optional"
+                )
+                yield "bypass", hint
 
 
 def unroll_faults(key: str, unrolled: Iterable[tuple[str, object]]) -> Iterator[tuple[str, str]]:
@@ -148,7 +151,7 @@ class MappingConstraints:
             yield f"dataflow {self.dataflow!r} is unknown; {hint}"
         names = [rules.level for rules in self.levels]
         for name in dict.fromkeys(n for n in names if names.count(n) > 1):
-            yield f"level {name} is named twice"
+            yield f"level {name} has two entries; merge them"
         if self.both_axes:
             return
         for rules in self.levels:
@@ -156,7 +159,7 @@ class MappingConstraints:
             for d in along[0]:
                 if min(along[0][d] or 0, along[1].get(d) or 0) > 1:
                     yield (
-                        f"level {rules.level}: {d} is to be unrolled along x and along y, which "
+                        f"level {rules.level}: {d} is unrolled along x and along y, which "
                         "both_axes: false forbids"
                     )
 

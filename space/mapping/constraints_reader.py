@@ -98,7 +98,7 @@ def _read_level(name: str, data: object, faults: Faults) -> LevelConstraints:
 _FORMS: Final = {
     "unroll_x": "must be a list of dimensions, or {K: 16, C: any}",
     "unroll_y": "must be a list of dimensions, or {K: 16, C: any}",
-    "orders": "must be one or a list of texts such as RS",
+    "orders": "must be an order such as RS, or a list of orders",
     "keep": "must be a list of tensors",
     "bypass": "must be a list of tensors",
 }

@@ -106,7 +106,7 @@ def _level_of(text: str) -> LevelMapping:
     held, _, loops = text.partition(":")
     parts = [[(DIMS.index(f[0]), int(f[1:])) for f in p.split(".") if f] for p in loops.split("/")]
     if len(held) != len(TENSORS) or len(parts) != 3:
-        raise ValueError(f"{text!r} is no level of a mapping, such as 'WI-:C2.K4/K8/Q2'")
+        raise ValueError(f"{text!r} must be a level of a mapping, such as 'WI-:C2.K4/K8/Q2'")
     order, order_x, order_y = (full_order([d for d, _ in part]) for part in parts)
     # loops that stand as in DIMS are in the plain order, wherever those of one step are
     order_x, order_y = (
@@ -140,7 +140,9 @@ def trimmed(mapping: Mapping, bounds: Factors) -> Mapping:
     loops = [[list(f) for f in (v.temporal, v.spatial_y, v.spatial_x)] for v in mapping.levels]
     for d, (covered, bound) in enumerate(zip(mapping.factors, bounds, strict=True)):
         if covered < bound:
-            raise ValueError(f"{DIMS[d]}: factors multiply to {covered}, the bound is {bound}")
+            raise ValueError(
+                f"{DIMS[d]}: factors multiply to {covered}, must multiply to the bound {bound}"
+            )
         inside = covered
         for factors in (factors for level in reversed(loops) for factors in level):
             inside //= factors[d]

@@ -277,5 +277,5 @@ def option_fault(key: str, value: object, options: Mapping[str, Option]) -> str:
     default = options[key]
     if type(value) is not type(default):
         kind = {int: "a whole number", bool: "true or false", str: "a text"}[type(default)]
-        return f"{key} is {value!r}, it must be {kind} such as {default!r}"
+        return f"{key} is {value!r}, must be {kind} such as {default!r}"
     return ""

@@ -124,12 +124,17 @@ def can_share(network: Network, layers: Iterable[int]) -> Infeasible | None:
     if not connected(network, members):
         parts = components(network, members)
         apart = "; ".join(", ".join(_names(network, part)) for part in parts)
-        return Infeasible("no_shared_data", where, 1, len(parts), "parts", f"run apart: {apart}")
+        return Infeasible(
+            "no_shared_data", where, 1, len(parts), "parts", f"run these apart: {apart}"
+        )
     missing = between(network, members)
     if missing:
         needed = len(members) + len(missing)
         path = ", ".join(_names(network, missing))
-        hint = f"{path} on a path from the group back into it: take in or cut"
+        hint = (
+            f"a path leaves the group and returns through {path}: add these layers, or "
+            "split the group"
+        )
         return Infeasible("not_convex", where, needed, len(members), "layers", hint)
     return None
 

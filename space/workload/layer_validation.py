@@ -38,17 +38,17 @@ def wrong_numbers(layer: "Layer") -> Iterator[str]:
         values: object = getattr(layer, name)
         pair = name not in _LISTS
         if not isinstance(values, tuple) or (pair and len(values) != 2):
-            yield f"{name} is {values!r}, it must be a tuple{' of two' * pair}"
+            yield f"{name} is {values!r}, must be a tuple{' of two' * pair}"
         else:
             sizes += [(name, value) for value in values]
     for name, value in sizes:
         least = name != "padding"
         if type(value) is not int or (least and value < 1):
-            yield f"{name} is {value!r}, it must be a whole number{', at least 1' * least}"
+            yield f"{name} is {value!r}, must be a whole number{', at least 1' * least}"
     if _is_whole(layer.operands, _MOST_OPERANDS + 1):
-        yield f"operands is {layer.operands}, it must be at most {_MOST_OPERANDS}"
+        yield f"operands is {layer.operands}, must be at most {_MOST_OPERANDS}"
     if not _is_whole(layer.extra_params, 0):
-        yield f"extra_params is {layer.extra_params!r}, it must be a whole number, at least 0"
+        yield f"extra_params is {layer.extra_params!r}, must be a whole number, at least 0"
 
 
 def wrong_values(layer: "Layer", spread_class: type) -> Iterator[str]:
@@ -59,16 +59,16 @@ def wrong_values(layer: "Layer", spread_class: type) -> Iterator[str]:
         and len(shares) == 2
         and all(is_amount(share, 0, 1) and share > 0 for share in shares)
     ):
-        yield f"density is {shares!r}, it must be two shares above 0 and up to 1"
+        yield f"density is {shares!r}, must be two shares above 0 and up to 1"
     packed: object = layer.packed_words
     if packed is not None and not _is_whole(packed, 0):
-        yield f"packed_words is {packed!r}, it must be a whole number, at least 0, or none"
+        yield f"packed_words is {packed!r}, must be a whole number, at least 0, or none"
     broadcast: object = layer.broadcast
     if not isinstance(broadcast, bool):
-        yield f"broadcast is {broadcast!r}, it must be true or false"
+        yield f"broadcast is {broadcast!r}, must be true or false"
     spread: object = layer.interleave
     if spread is not None and not isinstance(spread, spread_class):
-        yield f"interleave is {spread!r}, it must be an {spread_class.__name__}"
+        yield f"interleave is {spread!r}, must be an {spread_class.__name__}"
 
 
 def _is_whole(value: object, least: int) -> bool:
@@ -82,10 +82,10 @@ def wrong_windows(layer: "Layer") -> Iterator[str]:
         pad, size = layer.padding[axis], layer.input_size[axis]
         last_start = (out - 1) * layer.stride[axis] - pad
         if not 0 <= pad < window:
-            yield f"padding {pad} must be in [0, {window})"
+            yield f"padding {pad} must be at least 0 and below the window, {window}"
         elif last_start >= size:
             yield (
-                f"output {out} starts its last window at {last_start}, outside an input of {size}"
+                f"output {out} starts its last window at {last_start}, outside the input of {size}"
             )
     vector = layer.vector
     windowed = not layer.multiplies_maps if vector is None else vector.windowed
@@ -103,7 +103,7 @@ def wrong_maps(layer: "Layer") -> Iterator[str]:
         takes = 1 + max(1, len(layer.whole_parts))
     if layer.parts:
         if takes != 1:
-            yield f"parts are for operators with one input, {layer.operator} is none"
+            yield f"parts are for operators with one input, {layer.operator} is not one"
         elif (len(layer.parts), sum(layer.parts)) != (reads, layer.input_channels):
             yield (
                 f"parts {layer.parts} must be the channels of {reads} maps, "
@@ -118,7 +118,7 @@ def wrong_maps(layer: "Layer") -> Iterator[str]:
         depth = layer.c if vector.whole_vectors else 1
         if (layer.k, layer.c) != (depth, depth):
             rule = "the length of a vector" if vector.whole_vectors else "1: channels are in g"
-            yield f"k and c are {layer.k} and {layer.c}, for {layer.operator} both must be {rule}"
+            yield f"k and c are {layer.k} and {layer.c}, both must be {rule} for {layer.operator}"
 
 
 def _wrong_wholes(layer: "Layer") -> Iterator[str]:
@@ -131,7 +131,7 @@ def _wrong_wholes(layer: "Layer") -> Iterator[str]:
                 f"that {layer.operator} reads"
             )
     elif pieces and not layer.multiplies_maps:
-        yield f"whole_parts are for matmul, copy and bilinear, {layer.operator} is none"
+        yield f"whole_parts are for matmul, copy and bilinear, {layer.operator} is not one"
     elif pieces and sum(pieces) != layer.g * layer.k * layer.c:
         yield (
             f"whole_parts {pieces} must add up to the {layer.g * layer.k * layer.c} words of the "
@@ -143,19 +143,19 @@ def wrong_reads(layer: "Layer") -> Iterator[str]:
     """Say which boxes of feature maps, or weights of another layer, it cannot read."""
     slices: object = layer.slices
     if not isinstance(slices, tuple) or len(slices) not in (0, layer.operands):
-        yield f"slices is {slices!r}, it must hold one entry for each of {layer.operands} maps"
+        yield f"slices is {slices!r}, must hold one entry for each of {layer.operands} maps"
         return
     boxes: tuple[object, ...] = layer.slices
     for box, words in zip(boxes, layer.map_words, strict=False):
         if box is None:
             continue
         if not isinstance(box, Slice):
-            yield f"slices holds {box!r}, it must be a Slice or None"
+            yield f"slices holds {box!r}, must be a Slice or None"
         elif box.words != words:
             yield f"a slice has {box.words} words where the layer reads {words}"
     again: object = layer.weights_of
     if not isinstance(again, str):
-        yield f"weights_of is {again!r}, it must be the name of a layer"
+        yield f"weights_of is {again!r}, must be the name of a layer"
     elif again and not layer.weight_words:
         yield f"weights_of is {again!r}, but {layer.operator} has no weights"
 
@@ -166,7 +166,7 @@ def wrong_mask(layer: "Layer", mask_class: type) -> Iterator[str]:
     if mask is None:
         return
     if not isinstance(mask, mask_class):
-        yield f"mask is {mask!r}, it must be a Mask or None"
+        yield f"mask is {mask!r}, must be a Mask or None"
         return
     if not (layer.multiplies_maps or (layer.operator == "softmax" and mask.keys == "k")):
         yield f"a mask along {mask.keys} is for products of two maps, or a softmax along k"
@@ -184,7 +184,7 @@ def too_large(layer: "Layer") -> Iterator[str]:
     for what in ("macs", "vector_ops", "input_words", "output_words", "params"):
         count = getattr(layer, what)
         if count > _EXACT:
-            yield f"{what} is {count}, it must be at most {_EXACT} to be counted exactly"
+            yield f"{what} is {count}, must be at most {_EXACT} to be counted exactly"
 
 
 def too_long(layer: "Layer") -> Iterator[str]:
@@ -193,7 +193,7 @@ def too_long(layer: "Layer") -> Iterator[str]:
         value: int | tuple[int, int] = getattr(layer, name)
         longest = max(value) if isinstance(value, tuple) else value
         if longest > _LONGEST:
-            yield f"{name} is {longest}, along rows and columns it must be at most {_LONGEST}"
+            yield f"{name} is {longest}, along rows and columns must be at most {_LONGEST}"
 
 
 def wrong_interleave(layer: "Layer") -> Iterator[str]:

@@ -66,7 +66,9 @@ class Network:
                 self._check_shared(i)
         unknown = [name for name in self.outputs if name not in index]
         if unknown:
-            raise ValueError(f"network {self.name}: {unknown[0]!r} is an output and no layer")
+            raise ValueError(
+                f"network {self.name}: {unknown[0]!r} is listed as an output, but is not a layer"
+            )
 
     def _input_shapes(self) -> dict[str, Shape]:
         """Inputs have the shape that the first reader with a window expects, else that of a list.
@@ -91,7 +93,7 @@ class Network:
         layer, source = self.layers[reader], self.reads[reader][operand]
         producer = -1 if is_input(source) else self._index.get(source, len(self.layers))
         if producer >= reader:
-            raise ValueError(f"layer {layer.name} reads {source!r}, which is no earlier layer")
+            raise ValueError(f"layer {layer.name} reads {source!r}, which is not an earlier layer")
         shape, box = self._shapes[source], layer.slice_of(operand)
         if box is not None and box.of != shape:
             raise ValueError(

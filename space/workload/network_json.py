@@ -44,7 +44,7 @@ def layer_from_dict(data: object) -> Layer:
     """Build a layer from :func:`layer_to_dict`.
 
     Raises:
-        ValueError: what is wrong and where, such as ``k is 'x', it must be a whole number``.
+        ValueError: what is wrong and where, such as ``k is 'x', must be a whole number``.
     """
     return _layer(data, "")
 
@@ -67,10 +67,10 @@ def from_dict(data: object) -> Network:
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else data
-        raise ValueError(f"format is {_shown(found)}, it must be {FORMAT!r}")
+        raise ValueError(f"format is {_shown(found)}, must be {FORMAT!r}")
     items = data.get("layers")
     if not isinstance(items, list) or not items:
-        raise ValueError(f"layers is {_shown(items)}, it must be a list of one layer at least")
+        raise ValueError(f"layers is {_shown(items)}, must be a list with at least one layer")
     layers: list[Layer] = []
     reads: list[tuple[str, ...]] = []
     faults: list[str] = []
@@ -104,9 +104,9 @@ def from_text(text: str) -> Network:
     try:
         data = bounded_json(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno} is no JSON: {error.msg}") from None
+        raise ValueError(f"line {error.lineno} is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"is no JSON of a network: {error}") from None
+        raise ValueError(f"is not the JSON of a network: {error}") from None
     return from_dict(data)
 
 
@@ -124,10 +124,10 @@ def read_network(path: Path) -> Network:
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise ValueError(f"has over {_MOST_BYTES} bytes, which no network has")
+            raise ValueError(f"has over {_MOST_BYTES} bytes, the most that a network may have")
         return from_text(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: is no text, so it is no JSON of a network") from None
+        raise ValueError(f"{path}: is not text, so it is not the JSON of a network") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -182,7 +182,7 @@ def _hints(kind: type) -> dict[str, Any]:
 def _record(kind: type, raw: object, where: str) -> object:
     """Build a dataclass from its fields; say where they are wrong."""
     if not isinstance(raw, dict):
-        raise ValueError(f"{where or 'a layer'} is {_shown(raw)}, it must be an object")
+        raise ValueError(f"{where or 'a layer'} is {_shown(raw)}, must be an object")
     faults: list[str] = []
     values = _values(kind, raw, where, faults)
     if faults:
@@ -229,16 +229,16 @@ def _value(hint: Any, raw: Any, where: str) -> Any:
         return None if raw is None and NoneType in inner else _value(inner[0], raw, where)
     what, fits = _PLAIN[hint]
     if not fits(raw):
-        raise ValueError(f"{where} is {_shown(raw)}, it must be {what}")
+        raise ValueError(f"{where} is {_shown(raw)}, must be {what}")
     return raw
 
 
 def _tuple(inner: tuple[Any, ...], raw: object, where: str) -> tuple[Any, ...]:
     if not isinstance(raw, list):
-        raise ValueError(f"{where} is {_shown(raw)}, it must be a list")
+        raise ValueError(f"{where} is {_shown(raw)}, must be a list")
     hints = [inner[0]] * len(raw) if inner[-1] is Ellipsis else list(inner)
     if len(hints) != len(raw):
-        raise ValueError(f"{where} is {_shown(raw)}, it must be a list of {len(hints)}")
+        raise ValueError(f"{where} is {_shown(raw)}, must be a list of {len(hints)}")
     pairs = zip(hints, raw, strict=True)
     return tuple(_value(hint, item, f"{where}[{i}]") for i, (hint, item) in enumerate(pairs))
 

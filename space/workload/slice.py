@@ -31,12 +31,12 @@ class Slice:
             three = isinstance(values, tuple) and len(values) == 3
             if not three or any(type(v) is not int or v < least for v in values):  # type: ignore[attr-defined]
                 raise ValueError(
-                    f"{what} of a slice is {values!r}, it must be three whole numbers, "
+                    f"{what} of a slice is {values!r}, must be three whole numbers, "
                     f"at least {least}"
                 )
         if any(a + n > whole for a, n, whole in zip(self.start, self.size, self.of, strict=True)):
             raise ValueError(
-                f"a slice from {self.start} of size {self.size} does not lie in a map of {self.of}"
+                f"a slice from {self.start} of size {self.size} is outside a map of {self.of}"
             )
 
     @property
@@ -58,8 +58,8 @@ def no_causal_mask(queries: int, keys: int, window: int) -> str:
     none): each query must see a key, and each key be seen; nothing if they have one."""
     if queries > keys:
         return (
-            f"{queries} queries see {keys} keys; the last query's own key is the last one, so "
-            "there must be as many keys or more"
+            f"{queries} queries see {keys} keys; the last key is the last query's own, so there "
+            "must be at least as many keys as queries"
         )
     if 0 < window <= keys - queries:
         least = keys - queries + 1
@@ -90,12 +90,12 @@ class Mask:
 
     def __post_init__(self) -> None:
         if self.keys not in ("k", "c"):
-            raise ValueError(f"keys of a mask is {self.keys!r}, it must be 'k' or 'c'")
+            raise ValueError(f"keys of a mask is {self.keys!r}, must be 'k' or 'c'")
         for what, least in (("rows", 1), ("window", 0)):
             value: object = getattr(self, what)
             if type(value) is not int or value < least:
                 raise ValueError(
-                    f"{what} of a mask is {value!r}, it must be a whole number, at least {least}"
+                    f"{what} of a mask is {value!r}, must be a whole number, at least {least}"
                 )
 
     def pairs(self, queries: int, keys: int) -> int:

@@ -40,7 +40,7 @@ def _is_whole(value: object, least: int) -> bool:
 def _refuse(name: str, least: int, wrong: Mapping[str, object]) -> None:
     if wrong:
         each = (
-            f"{what} is {value!r}, it must be a whole number, at least {least}"
+            f"{what} is {value!r}, must be a whole number, at least {least}"
             for what, value in wrong.items()
         )
         raise ValueError(f"layer {name}: {'; '.join(each)}")
@@ -58,7 +58,7 @@ def check_groups(name: str, groups: int, **channels: int) -> None:
         nearest = _nearest_divisor(groups, gcd(*channels.values()))
         given = " and ".join(f"{what} {count}" for what, count in channels.items())
         raise ValueError(
-            f"layer {name}: groups is {groups}, it must divide {given}; nearest: {nearest}"
+            f"layer {name}: groups is {groups}, must divide {given}; nearest: {nearest}"
         )
 
 

@@ -76,11 +76,11 @@ def answer(*words: str, cwd: Path, cpu_s: float = CPU_S) -> Answer:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder; a lock is none, and neither are pipes and links."""
+    """Return all files below a folder, and folders, which are empty here; no locks, pipes, links."""
     return {
-        str(path.relative_to(folder)): path.read_bytes()
+        str(path.relative_to(folder)): b"" if path.is_dir() else path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.is_symlink() and path.name != ".lock"
+        if (path.is_file() or path.is_dir()) and not path.is_symlink() and path.name != ".lock"
     }
 
 

@@ -60,7 +60,7 @@ def cifar10(folder: Path) -> Dataset:
             names = [inner / f"{name}{suffix}" for name in (*_TRAIN, *_TEST)]
             if all(path.is_file() for path in names):
                 return _dataset([read(path) for path in names])
-    raise DatasetError(f"{folder} holds no CIFAR-10; {_EXPECTED}")
+    raise DatasetError(f"{folder} does not contain CIFAR-10; {_EXPECTED}")
 
 
 def _dataset(files: list[tuple[Pixels, Ints]]) -> Dataset:
@@ -96,7 +96,7 @@ def _pickled(path: Path) -> tuple[Pixels, Ints]:
         pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, KeyError,
         MemoryError, OverflowError, RecursionError, TypeError, ValueError,
     ) as error:  # fmt: skip
-        raise DatasetError(f"{path} is no batch of CIFAR-10: {error}") from None
+        raise DatasetError(f"{path} is not a batch of CIFAR-10: {error}") from None
 
 
 def _checked(path: Path, data: object, labels: object) -> tuple[Pixels, Ints]:

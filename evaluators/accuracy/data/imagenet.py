@@ -81,7 +81,7 @@ def _files(folder: Path, classes: Sequence[str]) -> ImageFiles:
     for label, name in enumerate(classes):
         found = sorted(p for p in (folder / name).iterdir() if p.suffix.lower() in _ENDINGS)
         if not found:
-            raise DatasetError(f"{folder / name} holds no images (.JPEG, .jpg or .png)")
+            raise DatasetError(f"{folder / name} has no images (.JPEG, .jpg or .png)")
         paths += found
         labels += [label] * len(found)
     return ImageFiles(paths, np.array(labels, np.int64))
@@ -94,7 +94,7 @@ def _read(path: Path, random: Generator | None) -> Float32s:
         with Image.open(path) as opened:
             image = opened.convert("RGB")
     except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise DatasetError(f"{path} is no image: {error}") from None
+        raise DatasetError(f"{path} is not an image: {error}") from None
     image = _central(image) if random is None else _at_random(image, random)
     pixels = np.asarray(image, np.float32) / np.float32(255)
     return ((pixels - _MEAN) / _DEVIATION).transpose(2, 0, 1)

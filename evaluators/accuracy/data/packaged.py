@@ -48,7 +48,7 @@ def mnist5k() -> Dataset:
         rows = gzip.decompress(path.read_bytes()).replace(b"\n", b",")
         table = np.array(rows.strip(b",").split(b","), np.float64).reshape(5000, 785)
     except (OSError, ValueError) as error:
-        raise DatasetError(f"{path} is no table of 5,000 images: {error}") from None
+        raise DatasetError(f"{path} is not a table of 5,000 images: {error}") from None
     labels = table[:, -1].astype(np.int64)
     pixels = table[:, :-1].astype(np.uint8).reshape(-1, 1, 28, 28)
     train, test = every_nth_of_a_class(labels, 5)

@@ -49,8 +49,8 @@ def load_dataset(name: str, folder: Path | None = None) -> Dataset:
     """
     if DATASETS[name].needs_folder:
         if folder is None:
-            raise DatasetError(f"{name} is read from a directory; say which")
+            raise DatasetError(f"{name} is read from a directory; give its path")
         return {"cifar10": cifar10, "imagenet": imagenet}[name](folder)
     if folder is not None:
-        raise DatasetError(f"{name} comes with a package; leave the directory {folder} out")
+        raise DatasetError(f"{name} comes with a package; remove the directory {folder}")
     return {"digits": digits, "mnist5k": mnist5k}[name]()

@@ -76,5 +76,5 @@ def build_model(
     if not 0.0 < width <= 4.0:
         raise ValueError(f"width must be above 0 and up to 4, got {width:g}")
     if min(image[1:]) < 4:
-        raise ValueError(f"an image must have 4x4 pixels at least, got {image[1]}x{image[2]}")
+        raise ValueError(f"an image must have at least 4x4 pixels, got {image[1]}x{image[2]}")
     return MODELS[name].build(ModelBuilder(image, width, seed), classes)

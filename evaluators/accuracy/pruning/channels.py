@@ -58,8 +58,8 @@ def weakest_channels(model: "GraphModule", coupling: Coupling, count: int) -> In
                 left[position] -= times
     if len(chosen) < count:
         raise ValueError(
-            f"{count} of {len(order)} channels cannot be removed; {len(chosen)} can, then a layer "
-            "has one left"
+            f"{count} of {len(order)} channels cannot be removed; {len(chosen)} can, because a "
+            "layer then has one left"
         )
     return np.array(sorted(chosen), np.int64)
 

@@ -53,7 +53,9 @@ def prune_weights(
     import torch
 
     if not 0.0 <= share < 1.0:
-        raise ValueError(f"the share of pruned weights must be from 0 and below 1, got {share:g}")
+        raise ValueError(
+            f"the share of pruned weights must be at least 0 and below 1, got {share:g}"
+        )
     every = convolution_weights(model)
     weights = {
         name: weight

@@ -125,7 +125,7 @@ def to_integers(
     """
     for bits in (weight_bits, map_bits):
         if not 2 <= bits <= MOST_BITS:
-            raise ValueError(f"integers have 2 to {MOST_BITS} bits, got {bits}")
+            raise ValueError(f"integers must have 2 to {MOST_BITS} bits, got {bits}")
     copy = folded(model)
     for node, part in list(weighted(copy)):
         name = str(node.target)

@@ -129,7 +129,8 @@ def pinned_overflow(
         (residents.words + needed) * size,
         capacity * size,
         "bytes",
-        f"{bytes_text(more)} over capacity: pin less of {_listed(parts)}, or enlarge the buffer",
+        f"{bytes_text(more)} bytes over capacity; pin less of {_listed(parts)}, or "
+        "enlarge the buffer",
     )
 
 

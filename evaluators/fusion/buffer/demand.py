@@ -123,14 +123,14 @@ def overflow(
         where += f" in tile ({peak.tile[0]}, {peak.tile[1]}) of"
         where += f" {tiles.grid[0]}x{tiles.grid[1]}"
     size = hardware.word_bits / 8
-    missing = f"{bytes_text((peak.words - capacity) * size)} over capacity"
+    missing = f"{bytes_text((peak.words - capacity) * size)} bytes over capacity"
     return Infeasible(
         "glb_overflow",
         where,
         peak.words * size,
         capacity * size,
         "bytes",
-        f"{missing}, for {_listed(peak, size)}: {hint}",
+        f"{missing}, for {_listed(peak, size)}; {hint}",
     )
 
 

@@ -64,8 +64,9 @@ def kept_on_cores(
         return None
     level, names = hardware.levels[-2], group_name(network, group.layers)
     hint = (
-        f"{level.name} has {level.instances} instances: pin no feature maps and no weights "
-        "permanently"
+        f"{level.name} has {level.instances} instances, and pinning needs one; pin no "
+        "feature maps, "
+        "and keep no weights permanently"
     )
     return Infeasible("pins_need_one_buffer", names, 1, level.instances, "buffer", hint)
 
@@ -87,21 +88,22 @@ def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> 
             1,
             0,
             "",
-            "fusion needs a shared SRAM that keeps inputs and outputs",
+            "fusion needs an on-chip SRAM, shared by all PEs, that keeps inputs and outputs",
         )
     name = hardware.levels[buffer].name
     if "weights" in hardware.levels[buffer].keeps:
         return None
     if group.resident or group.steady:
         return Infeasible(
-            "weights_not_kept", names, 1, 0, "", f"{name} keeps no weights: stream them"
+            "weights_not_kept", names, 1, 0, "", f"{name} keeps no weights; stream them"
         )
     layer = without_second_map(network, group)
     if layer is None:
         return None
     hint = (
-        f"{name} keeps no weights, but the second operand of {layer.name} needs it: run "
-        f"{layer.name} unfused"
+        f"the second operand of {layer.name} takes the place of weights, which {name} "
+        "does not keep; "
+        f"run {layer.name} unfused"
     )
     return Infeasible("second_map_not_kept", names, 1, 0, "", hint)
 

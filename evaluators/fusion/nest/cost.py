@@ -82,14 +82,19 @@ def nest_on(
         return Infeasible("bad_nest", name, 1, 0, "", hint)
     known = nest_group(network, group.layers, looped, split)
     if known is None or group.nest is None:
-        hint = "some of its layers read maps in a way of which no part is known: run it in tiles"
+        hint = (
+            "not all of its layers can be split by the ranks of a loop nest; run the group in tiles"
+        )
         return Infeasible("no_ranks", name, 1, 0, "", hint)
     faults = list(nest_faults(known, group.nest))
     if faults:
         return Infeasible("bad_nest", name, 1, 0, "", "; ".join(faults))
     kept = [i for i in group.layers if i in residents.kept]
     if kept:
-        hint = f"run the group in tiles, or pin {network.layers[kept[0]].name} no more"
+        hint = (
+            "a loop nest leaves no result in the buffer; run the group in tiles, or do not "
+            f"pin {network.layers[kept[0]].name}"
+        )
         return Infeasible("nest_keeps_no_result", name, 0, len(kept), "results", hint)
     held = frozenset(
         t
@@ -314,7 +319,7 @@ def _overflow(
         needed * size,
         capacity * size,
         "bytes",
-        f"{bytes_text((needed - capacity) * size)} over capacity, for {texts}: "
+        f"{bytes_text((needed - capacity) * size)} bytes over capacity, for {texts}; "
         "use smaller tiles, keep operands for fewer loops, cut the group, or enlarge the buffer",
     )
 

@@ -11,7 +11,10 @@ from .operands import NestGroup
 def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:
     """Yield every rule that a nest around a group breaks, with the names of layers."""
     if len(nest.depth) != len(group.operands):
-        yield f"{len(nest.depth)} depths are given for {len(group.operands)} operands"
+        yield (
+            f"{len(nest.depth)} depths are given, must be {len(group.operands)}, one for "
+            "each operand"
+        )
         return
     sizes = group.ranks.sizes
     for loop in nest.loops:
@@ -19,7 +22,7 @@ def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:
             yield f"no loop may run over rank {loop.rank} of the group"
             return
         if not loop.tile < sizes[loop.rank]:
-            yield f"a loop covers {loop.tile} of {sizes[loop.rank]} at a time: it must cover less"
+            yield f"a loop covers {loop.tile} of {sizes[loop.rank]} at a time, must cover less"
     if nest.dealt:
         yield from _wrong_deal(group, nest.loops[0].rank)
     yield from _wrong_sums(group, nest)
@@ -76,7 +79,7 @@ def _wrong_sums(group: NestGroup, nest: LoopNest) -> Iterator[str]:
 def _wrong_online(group: NestGroup, nest: LoopNest, m: int, rank: int, at: int) -> Iterator[str]:
     made, name = group.operands[group.made[m]], group.layers[m].name
     if made.exported or not made.readers:
-        yield f"{name} is an output of the group: its vectors must be complete"
+        yield f"{name} is an output of the group, so its vectors must be complete"
     rows = set(made.ranks) - set(group.online[m])
     for reader in made.readers:
         if not rows <= set(group.operands[group.made[reader]].ranks):
@@ -116,11 +119,14 @@ def _wrong_depth(group: NestGroup, nest: LoopNest, t: int) -> Iterator[str]:
     ranks, depth = group.operands[t].ranks, nest.depth[t]
     along = [loop.rank in ranks for loop in nest.loops]
     if depth and not along[depth - 1]:
-        yield f"{_called(group, t)}: its stay cannot end with loop {depth}, which is not along it"
+        yield (
+            f"{_called(group, t)}: its stay cannot end with loop {depth}, which does not run "
+            "over any of its ranks"
+        )
     elif any(along[depth:]) and along[depth]:
         yield (
-            f"{_called(group, t)} must not stay beyond loop {depth + 1}, because it would be "
-            "loaded as often"
+            f"{_called(group, t)} must not stay beyond loop {depth + 1}, because that saves "
+            "no loads"
         )
 
 

@@ -126,5 +126,8 @@ def too_busy(threads: int, load: float, cores: int) -> Infeasible | None:
     """
     if threads == 1 or load <= MOST_LOAD * cores:
         return None
-    hint = "wait until others are done, or measure with one thread"
-    return Infeasible("machine_busy", "load average", load, MOST_LOAD * cores, "", hint)
+    hint = (
+        f"the load average is {load:.2f}, and timing kernels of several threads needs at most "
+        f"{MOST_LOAD * cores:g}; wait for other processes to end, or measure with one thread"
+    )
+    return Infeasible("machine_busy", "this machine", 1, 0, "", hint)

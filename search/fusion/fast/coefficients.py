@@ -35,7 +35,7 @@ def pinning_problem(evaluator: MemoizedPlanEvaluator) -> PinningProblem | Infeas
     """
     hardware = evaluator.hardware
     if hardware.fusion_level is None:
-        hint = "pinning needs a shared SRAM that keeps inputs and outputs"
+        hint = "pinning needs an on-chip SRAM, shared by all PEs, that keeps inputs and outputs"
         return Infeasible("no_shared_buffer", hardware.name, 1, 0, "", hint)
     layers = []
     for i in range(len(evaluator.network.layers)):

@@ -60,7 +60,9 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise ValueError(f"no serving policy {self.rule!r}; {did_you_mean(self.rule, RULES)}")
+            raise ValueError(
+                f"serving policy {self.rule!r} is not known; {did_you_mean(self.rule, RULES)}"
+            )
         if self.shed_at not in SHED_AT:
             raise ValueError(
                 f"requests are shed at their start or arrival, not {self.shed_at!r}; "

@@ -60,7 +60,7 @@ def stable_load(
     if all(deadline is None for deadline in tenants.deadlines):
         raise ValueError("a stable load needs a deadline: without one no request is missed")
     if not 0.0 <= missed_share < 1.0:
-        raise ValueError(f"a share of misses must be from 0 and below 1, got {missed_share!r}")
+        raise ValueError(f"a share of misses must be at least 0 and below 1, got {missed_share!r}")
     count = len(draws.times)
     # 0.29 x 100 is a hair below 29
     missed = int(missed_share * count + 1e-9)

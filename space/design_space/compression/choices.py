@@ -38,7 +38,9 @@ class FormChoices:
         known = [network.name for network in self.dense]
         others = [forms.network.name for forms in self.forms if forms.network.name not in known]
         if others or not self.forms:
-            raise ValueError(f"forms are of {others or 'no network'}, must be of {known}")
+            raise ValueError(
+                f"compressed forms belong to {others or 'no network'}, they must belong to {known}"
+            )
         names = [group.name for forms in self.forms for group in forms.groups]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(

@@ -49,17 +49,20 @@ class PrunedGroup:
 
     def __post_init__(self) -> None:
         if not self.levels or list(self.levels) != sorted(set(self.levels)):
-            raise ValueError(f"levels of {self.name} must ascend, got {list(self.levels)}")
+            raise ValueError(
+                f"levels of {self.name} must be in ascending order, got {list(self.levels)}"
+            )
         if not all(0.0 <= level < 1.0 for level in self.levels):
             raise ValueError(
-                f"levels of {self.name} must be shares from 0 and below 1, got {list(self.levels)}"
+                f"levels of {self.name} must be fractions, at least 0 and below 1, got "
+                f"{list(self.levels)}"
             )
         if not self.layers:
-            raise ValueError(f"group {self.name} has no layer")
+            raise ValueError(f"group {self.name} has no layers")
         if [len(each) for each in self.densities] != [len(self.layers)] * len(self.levels):
             raise ValueError(f"group {self.name} must have a density for each level and layer")
         if not all(0.0 < share <= 1.0 for each in self.densities for share in each):
-            raise ValueError(f"densities of {self.name} must be above 0 and up to 1")
+            raise ValueError(f"densities of {self.name} must be above 0 and at most 1")
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class CompressedForms:
     def __post_init__(self) -> None:
         names = [group.name for group in self.groups]
         if not names or len(set(names)) < len(names):
-            raise ValueError(f"groups must have a name each, got {names}")
+            raise ValueError(f"groups must have names that differ, got {names}")
         layers = [layer for group in self.groups for layer in group.layers]
         known = {layer.name for layer in self.network.layers}
         if unknown := [layer for layer in layers if layer not in known]:

@@ -56,7 +56,7 @@ def forms_from_text(text: str) -> CompressedForms:
     try:
         data = bounded_json(text)
         if data["format"] != FORMAT:
-            raise ValueError(f"format is {data['format']!r}, it must be {FORMAT!r}")
+            raise ValueError(f"format is {data['format']!r}, must be {FORMAT!r}")
         widths = [Widths(*map(_whole, each)) for each in data["widths"]]
         accuracies = {
             (_numbers(row["pruned"]), each): percent

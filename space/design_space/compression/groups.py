@@ -63,7 +63,7 @@ def grouped(
         for pattern in wanted:
             if not any(fnmatchcase(layer, pattern) for layer in layers):
                 hint = did_you_mean(pattern, layers)
-                raise ValueError(f"{group}: no layer that can be pruned is {pattern!r}; {hint}")
+                raise ValueError(f"{group}: no prunable layer matches {pattern!r}; {hint}")
         inside = tuple(
             layer for layer in layers if any(fnmatchcase(layer, each) for each in wanted)
         )

@@ -94,7 +94,7 @@ def written_mapping(data: Any, hardware: Hardware, bounds: abc.Mapping[str, int]
     dims = {dim: max(bound, covered[dim]) for dim, bound in bounds.items()}
     slots: dict[str, int] = {dim: place for place, dim in enumerate(DIMS)}
     if not loops:
-        raise RecordError(["mapping: is empty; it needs an entry for each level"])
+        raise RecordError(["mapping: is empty; it must have an entry for each level"])
     return case_mapping(loops, [level.name for level in hardware.levels], dims, slots)
 
 
@@ -118,7 +118,10 @@ def case_mapping(
     for dim, bound in dims.items():
         covered = prod(table.get(dim, 1) for level in loops for _, table in _tables(level) if table)
         if covered != bound:
-            faults.append(f"mapping: factors of {dim} multiply to {covered}, the bound is {bound}")
+            faults.append(
+                f"mapping: factors of {dim} multiply to {covered}, must multiply to the "
+                f"bound {bound}"
+            )
     if set(loops[-1].keep) != set(CASE_TENSORS):
         faults.append(f"mapping[{len(loops) - 1}].keep: the outermost level must keep every tensor")
     if faults:
@@ -154,7 +157,7 @@ def _level(
         ]
     both = [t for t in level.keep if t in level.bypass]
     if both:
-        faults.append(f"mapping[{i}]: {', '.join(both)} cannot be kept and bypass the level")
+        faults.append(f"mapping[{i}]: {', '.join(both)} cannot both be kept and bypass the level")
     orders = [("temporal.permutation_inner_to_outer", level.temporal.permutation_inner_to_outer)]
     spatial = level.spatial
     orders.append(
@@ -191,6 +194,6 @@ def _order(
     """Positions in DIMS, innermost first; dimensions that are not named stand outside."""
     unknown = [name for name in names if name not in dims]
     if unknown or len(set(names)) != len(names):
-        faults.append(f"{where}: must name each dimension once at most, got {names!r}")
+        faults.append(f"{where}: must name each dimension at most once, got {names!r}")
         return full_order([])
     return full_order([slots[name] for name in names if name in slots])

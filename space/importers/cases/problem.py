@@ -93,12 +93,15 @@ def _name_faults(problem: Problem) -> list[str]:
                     hint = did_you_mean(term[0], list(problem.dims))
                     faults.append(f"{where}: {term[0]!r} is not a dimension; {hint}")
                 if len(term) == 2 and problem.coefficient(term[1]) is None:
-                    faults.append(f"{where}: coefficient {term[1]!r} has no value")
+                    faults.append(
+                        f"{where}: coefficient {term[1]!r} is not in problem.coefficients"
+                    )
             if tensor != "Inputs" and (len(rank) != 1 or _step(problem, rank[0]) != 1):
                 faults.append(f"{where}: only Inputs can have windows or strides, got {rank}")
         named = [term[0] for rank in ranks for term in rank]
         faults += [
-            f"problem.projections.{tensor}: {d} stands in {named.count(d)} ranks, at most 1"
+            f"problem.projections.{tensor}: {d} occurs in {named.count(d)} ranks, must "
+            "occur in at most 1"
             for d in dict.fromkeys(named)
             if named.count(d) > 1
         ]
@@ -137,7 +140,7 @@ def _place_window(
     wish = 1 if out in ("Q", "S") or kernel in ("Q", "S") else 0
     axis = next((a for a in (wish, 1 - wish) if given.axis_open(a)), None)
     if axis is None:
-        faults.append(f"problem.projections.Inputs: {out} is a third window, at most 2")
+        faults.append(f"problem.projections.Inputs: {out} is a third window, must have at most 2")
         return
     given.slots[out] = P + axis
     given.stride[axis] = stride
@@ -160,7 +163,7 @@ def _place(
         return
     where = ", ".join(t for t, used in zip(CASE_TENSORS, indexes, strict=True) if used) or "nothing"
     taken = ", ".join(d for d, slot in given.slots.items() if slot in slots)
-    reason = f"{taken} already does: join them" if taken else "the model has no such dimension"
+    reason = f"{taken} already does: join them" if taken else "the model has no dimension that does"
     faults.append(f"problem.dims.{dim}: indexes {where}; {reason}")
 
 

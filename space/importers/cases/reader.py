@@ -96,7 +96,10 @@ def case_of(data: Any, name: str = "case", technology: str = DEFAULT_TECHNOLOGY)
     record = parse_record(data)
     faults: list[str] = []
     if record.imperfect_factorization:
-        faults.append("imperfect_factorization: only exact factors are compared, got true")
+        faults.append(
+            "imperfect_factorization: must be false, because only exact factors are "
+            "compared; got true"
+        )
     hardware = found = mapping = None
     try:
         hardware = _hardware(record, technology)

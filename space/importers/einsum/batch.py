@@ -24,7 +24,7 @@ def inputs_without_batch(file: EinsumFile, faults: Faults) -> dict[str, tuple[st
     for name, sides in file.inputs.items():
         if file.batch is not None and sides.count(file.batch) != 1:
             place = file.places.get(("inputs", name), Place())
-            faults.add(place, f"must have the batch rank {file.batch} once")
+            faults.add(place, f"must have the batch rank {file.batch} exactly once")
     return {
         name: tuple(side for side in sides if side != file.batch)
         for name, sides in file.inputs.items()
@@ -37,7 +37,7 @@ def _faults(
     einsum = line.einsum
     named = f"the batch rank {batch}"
     if batch not in einsum.ranks:
-        yield f"{einsum.tensor} must have {named}; images of a batch are not mixed"
+        yield f"{einsum.tensor} must have {named}; a layer may not mix the images of a batch"
     else:
         places.setdefault(einsum.tensor, einsum.ranks.index(batch))
     for access in accesses(einsum.value):
@@ -45,9 +45,12 @@ def _faults(
         used = batch in access.ranks
         if access.tensor in weights:
             if used:
-                yield f"{access} is a weight and has {named}; images share their weights"
+                yield (
+                    f"{access} is a weight, so it may not have {named}; all images use the "
+                    "same weights"
+                )
         elif not plain:
-            how = "as an index of its own" if used else "too"
+            how = "as an index by itself" if used else "too"
             yield f"{access} must have {named} {how}"
         elif places.setdefault(access.tensor, plain[0]) != plain[0]:
             yield (
@@ -55,7 +58,7 @@ def _faults(
                 f"as index {places[access.tensor] + 1}"
             )
     if any(batch in call.along for call in calls(einsum.value)):
-        yield f"works over {named}; images of a batch are not mixed"
+        yield f"works over {named}; a layer may not mix the images of a batch"
 
 
 def _stripped(einsum: Einsum, batch: str) -> Einsum:

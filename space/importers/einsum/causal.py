@@ -50,16 +50,18 @@ def read_causal(document: Document, sizes: Sizes, faults: Faults) -> CausalRanks
 
 def _wrong(given: Any, sizes: Sizes) -> list[str]:
     if not isinstance(given, Mapping) or not {"queries", "keys"} <= given.keys():
-        rule = "must say which ranks are queries and keys, such as {queries: q, keys: k}"
+        rule = "must name the ranks of queries and keys, such as {queries: q, keys: k}"
         return [f"{shown(given)} {rule}"]
-    wrong = [f"{key!r} is unknown; {did_you_mean(str(key), _KEYS)}" for key in given.keys() - _KEYS]
+    wrong = [
+        f"{key!r} is not known; {did_you_mean(str(key), _KEYS)}" for key in given.keys() - _KEYS
+    ]
     for key in ("queries", "keys"):
         if not isinstance(given[key], str) or given[key] not in sizes:
             hint = did_you_mean(str(given[key]), sizes)
-            wrong.append(f"{key} is {shown(given[key])}, which is no rank; {hint}")
+            wrong.append(f"{key} is {shown(given[key])}, which is not a rank; {hint}")
     window = given.get("window", 1)
     if type(window) is not int or window < 1:
-        wrong.append(f"window is {shown(window)}, it must be a whole number, at least 1")
+        wrong.append(f"window is {shown(window)}, must be a whole number, at least 1")
     if wrong:
         return wrong
     queries, keys = sizes[given["queries"]], sizes[given["keys"]]

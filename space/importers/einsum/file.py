@@ -62,14 +62,16 @@ def read_file(path: Path, sizes: Mapping[str, int], faults: Faults) -> EinsumFil
     data = document.data
     if not isinstance(data, dict) or "einsums" not in data:
         if not faults:
-            has = f"keys {', '.join(map(str, data))}" if isinstance(data, dict) and data else "none"
-            faults.add(Place(str(path)), f"is no network: it must have a key einsums, has {has}")
+            has = (
+                f"keys {', '.join(map(str, data))}"
+                if isinstance(data, dict) and data
+                else "no keys"
+            )
+            faults.add(Place(str(path)), f"must have the key einsums, but it has {has}")
         return None
     for key in data:
         if key not in KEYS:
-            faults.add(
-                document.place((str(key),)), f"is an unknown key; {did_you_mean(str(key), KEYS)}"
-            )
+            faults.add(document.place((str(key),)), f"is not known; {did_you_mean(str(key), KEYS)}")
     reading = _Reading(document, data, faults)
     name = data.get("name", path.stem)
     if not isinstance(name, str) or not name:
@@ -116,7 +118,7 @@ class _Reading:
         if name is None or (isinstance(name, str) and name in sizes):
             return name
         hint = did_you_mean(str(name), sizes)
-        self.faults.add(self.document.place(("batch",)), f"{shown(name)} is no rank; {hint}")
+        self.faults.add(self.document.place(("batch",)), f"{shown(name)} is not a rank; {hint}")
         return None
 
     def names(self, key: str) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def parse_einsum(text: str) -> Einsum:
         EinsumError: it is no such line; names the place in it.
     """
     if len(text) > _LONGEST:
-        raise EinsumError(f"has {len(text)} characters, a line may have {_LONGEST}")
+        raise EinsumError(f"has {len(text)} characters, must have at most {_LONGEST}")
     return _Parser(_tokens(text)).einsum()
 
 
@@ -83,13 +83,13 @@ class _Parser:
             raise self.expected("an operator or the end")
         repeated = [rank for rank in ranks if ranks.count(rank) > 1]
         if repeated:
-            raise EinsumError(f"rank {repeated[0]} stands twice in {tensor}[{','.join(ranks)}]")
+            raise EinsumError(f"rank {repeated[0]} occurs twice in {tensor}[{','.join(ranks)}]")
         return Einsum(tensor, ranks, value)
 
     def expression(self) -> Expression:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise EinsumError(f"is nested deeper than {_DEEPEST}")
+            raise EinsumError(f"is nested more than {_DEEPEST} levels deep")
         terms = [self.term()]
         while self.taken("+") or self.taken("-"):
             terms.append(self.term())
@@ -125,7 +125,7 @@ class _Parser:
                 return Call(name, argument, self.names_until(")"))
             self.need(")")
             return Call(name, argument)
-        raise EinsumError(f"{name} at character {column} has no ranks; write {name}[...]")
+        raise EinsumError(f"{name} at character {column} has no ranks; write them as {name}[...]")
 
     def indices(self) -> tuple[Index, ...]:
         """Read what stands up to the closing bracket."""
@@ -145,7 +145,7 @@ class _Parser:
             if rank is None:
                 offset += sign * number
             elif rank in factors:
-                raise EinsumError(f"rank {rank} stands twice in index {self.text(first)}")
+                raise EinsumError(f"rank {rank} occurs twice in index {self.text(first)}")
             else:
                 factors[rank] = sign * number
             if self.now.text not in ("+", "-"):
@@ -154,10 +154,10 @@ class _Parser:
         for rank, factor in factors.items():
             if factor < 1:
                 raise EinsumError(
-                    f"index {self.text(first)} has {factor} times rank {rank}, it must be 1 or more"
+                    f"index {self.text(first)} has {factor} times rank {rank}, must be 1 or more"
                 )
         if not factors:
-            raise EinsumError(f"index {self.text(first)} has no rank")
+            raise EinsumError(f"index {self.text(first)} has no rank; it needs one")
         return Index(tuple((factor, rank) for rank, factor in factors.items()), offset)
 
     def part(self) -> tuple[int, str | None]:

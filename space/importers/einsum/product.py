@@ -59,13 +59,13 @@ def multiply(build: GraphBuilder, first: Factor, second: Factor, around: Setting
     one, other = first.value, second.value
     if one.learned and other.learned:
         raise EinsumError(
-            f"multiplies the weights {first.text} and {second.text}; give their product"
+            f"multiplies the weights {first.text} and {second.text}; replace both by their product"
         )
     for this, that in ((first, second), (second, first)):
         for rank in this.value.ranks:
             if rank not in that.value.ranks and rank not in around.kept:
                 raise EinsumError(
-                    f"sums over rank {rank}, which {this.text} has alone; sum it in a line of its "
+                    f"sums over rank {rank}, which only {this.text} has; sum it in a line of its "
                     f"own first, or give {that.text} rank {rank}"
                 )
     summed = [rank for rank in one.ranks if rank in other.ranks and rank not in around.kept]
@@ -169,7 +169,7 @@ def _masked_keys(
     if causal.queries in columns or len(beside) > 1:
         raise EinsumError(
             f"a causal mask needs rank {causal.queries} along the rows of the product and rank "
-            f"{causal.keys} alone along its columns or its sum; let {causal.queries} stand before "
+            f"{causal.keys} alone along its columns or its sum; write {causal.queries} before "
             f"{causal.keys} on the left"
         )
     return "k" if causal.keys in columns else "c"
@@ -208,8 +208,8 @@ def convolve(
     if len(slid) + len(beside) > 2:
         named = ", ".join(str(access.indices[i]) for i in (*slid, *beside))
         raise EinsumError(
-            f"{access} has windows and positions along {named}; a convolution has rows and "
-            "columns, so two at most"
+            f"{access} has windows or positions along {named}; a convolution has at "
+            "most two such ranks, rows and columns"
         )
     kept = around.kept
     windows = {
@@ -251,15 +251,15 @@ def convolve(
 def _refuse_no_weight(access: Access, weight: Factor, around: Setting) -> None:
     if not weight.value.learned:
         raise EinsumError(
-            f"{access} is read through windows, so {weight.text} must be learned; is it missing "
-            "under weights?"
+            f"{access} is read through windows, so {weight.text} must be a weight; add it "
+            "under weights"
         )
     kept = [r for index in access.indices for r in index.ranks if index.plain is None]
     for rank in kept:
         if rank in weight.value.ranks and rank in around.kept:
             raise EinsumError(
-                f"rank {rank} stands in a window of {access}, in {weight.text} and on the left; a "
-                "kernel's rank is summed over"
+                f"rank {rank} is in a window of {access}, in {weight.text} and on the left; a "
+                "rank of the kernel must be summed over"
             )
 
 
@@ -277,4 +277,4 @@ def _refuse_other_ranks(
             )
     for rank in weight.value.ranks:
         if rank not in (*shared, *kernels) and rank not in kept:
-            raise EinsumError(f"sums over rank {rank}, which {weight.text} has alone")
+            raise EinsumError(f"sums over rank {rank}, which only {weight.text} has")

@@ -55,7 +55,7 @@ def sizes_of(document: Document, chosen: Mapping[str, int], faults: Faults) -> S
             faults.add(document.place(("ranks", str(name))), f"{name!r} {rule}")
     for name in chosen:
         if name not in names:
-            faults.add(Place(document.file), f"{name!r} is no rank; {did_you_mean(name, names)}")
+            faults.add(Place(document.file), f"{name!r} is not a rank; {did_you_mean(name, names)}")
     asked = {name: chosen.get(name, given[name]) for name in names}
     places = {name: document.place(("ranks", name)) for name in names}
     return _resolved(asked, places, faults)
@@ -79,7 +79,7 @@ def _resolved(asked: Mapping[str, object], places: Mapping[str, Place], faults: 
         if len(waiting) == before:
             for name in waiting:
                 ring = ", ".join(waiting)
-                faults.add(places[name], f"depends on itself; among {ring} none has a number")
+                faults.add(places[name], f"depends on itself; give one of {ring} a number")
                 known[name] = None
             break
     return known
@@ -88,18 +88,20 @@ def _resolved(asked: Mapping[str, object], places: Mapping[str, Place], faults: 
 def _size(given: object, names: Mapping[str, object], known: Sizes) -> int | None:
     if isinstance(given, str):
         if len(given) > _LONGEST:
-            raise ValueError(f"{shown(given)} has over {_LONGEST} characters")
+            raise ValueError(f"{shown(given)} has more than {_LONGEST} characters")
         try:
             tree = ast.parse(given.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise ValueError(f"{given!r} is no size; write a number, or such as h*d") from None
+            raise ValueError(
+                f"{given!r} is not a size; write a number, or an expression such as h*d"
+            ) from None
         found = _value(tree, given, names, known)
     else:
         found = given  # type: ignore[assignment]
     if found is None:
         return None
     if type(found) is not int or not 1 <= found <= _LARGEST:
-        what = f"{given!r} is {found}, it" if isinstance(given, str) else shown(given)
+        what = f"{given!r} is {found}, so it" if isinstance(given, str) else shown(given)
         raise ValueError(f"{what} must be a whole number, at least 1")
     return found
 
@@ -124,6 +126,6 @@ def _value(node: ast.expr, text: str, names: Mapping[str, object], known: Sizes)
         except ZeroDivisionError:
             raise ValueError(f"{text!r} divides by 0") from None
         if abs(found) > _LARGEST:
-            raise ValueError(f"{text!r} is over {_LARGEST}")
+            raise ValueError(f"{text!r} is above {_LARGEST}, the most that is supported")
         return found
-    raise ValueError(f"{text!r} may have whole numbers, ranks, +, -, *, //, % and ( )")
+    raise ValueError(f"{text!r} may contain whole numbers, ranks, +, -, *, //, % and ( )")

@@ -14,7 +14,7 @@ from .window import reach
 
 Kind = Literal["made", "weight", "input"]
 _KIND_TEXTS: Final[dict[Kind, str]] = {
-    "made": "is made",
+    "made": "is computed",
     "weight": "is a weight",
     "input": "is read",
 }
@@ -65,7 +65,7 @@ def program_of(file: EinsumFile, faults: Faults) -> Program:
         read = {access.tensor for access in accesses(line.einsum.value)} - set(found.tensors)
         for name in sorted(read - lost):
             if later[name]:
-                faults.add(line.place, f"reads {name}, which no line before it makes")
+                faults.add(line.place, f"reads {name}, which no earlier line computes")
         if found.take(line, lost.union(later)) and not read & lost:
             kept.append(line)
         if line.einsum.tensor not in found.tensors:
@@ -94,7 +94,7 @@ class _Tensors:
                 self._unknown(place, side)
             sizes = tuple(s if isinstance(s, int) else self._sizes.get(s, 1) for s in sides)
             if name in self._file.weights:
-                self._faults.add(place, "is a weight, so it is no input")
+                self._faults.add(place, "is listed under weights, so it cannot be an input")
             elif not wrong:
                 shown = f"{name}[{','.join(map(str, sides))}]"
                 self.tensors[name] = Tensor("input", sizes, shown, place.line)
@@ -113,11 +113,13 @@ class _Tensors:
         messages = [] if unknown else list(self._misread(line, missing))
         self._read |= {access.tensor for access in accesses(einsum.value)}
         if einsum.tensor in self._file.weights:
-            messages.append(f"makes {einsum.tensor}, which weights says is learned")
+            messages.append(f"computes {einsum.tensor}, which is listed under weights")
         elif einsum.tensor in self.tensors:
             first = self.tensors[einsum.tensor]
             at = f" on line {first.line}" if first.line else ""
-            messages.append(f"makes {einsum.tensor}, which {_KIND_TEXTS[first.kind]}{at} already")
+            messages.append(
+                f"computes {einsum.tensor}, which {_KIND_TEXTS[first.kind]}{at} already"
+            )
         elif set(einsum.ranks) <= set(self._sizes):
             shown = f"{einsum.tensor}[{','.join(einsum.ranks)}]"
             sizes = tuple(self._sizes[rank] for rank in einsum.ranks)
@@ -134,12 +136,12 @@ class _Tensors:
             if key != "outputs" and name not in self._read:
                 self._faults.add(place, f"no line reads {name}; {did_you_mean(name, read)}")
             elif key == "outputs" and name not in made:
-                self._faults.add(place, f"no line makes {name}; {did_you_mean(name, made)}")
+                self._faults.add(place, f"no line computes {name}; {did_you_mean(name, made)}")
 
     def _unknown(self, place: Place, rank: str) -> None:
         if rank not in self._file.sizes:
             hint = did_you_mean(rank, self._file.sizes)
-            self._faults.add(place, f"rank {rank} has no size under ranks; {hint}")
+            self._faults.add(place, f"rank {rank} has no size; add it under ranks; {hint}")
 
     def _misread(self, line: Line, missing: Collection[str]) -> Iterator[str]:
         """Say what is wrong with the tensors that a line reads."""

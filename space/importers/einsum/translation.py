@@ -55,7 +55,7 @@ def graph_of(program: Program, file: EinsumFile, faults: Faults) -> Graph:
     leaving = [tensor for tensor in made if tensor not in read or tensor in file.outputs]
     if file.causal and not translation.build.masks:
         ranks = f"rank {file.causal.queries} with one of rank {file.causal.keys}"
-        faults.add(file.causal.place, f"no product of a feature map of {ranks} is masked")
+        faults.add(file.causal.place, f"no product of a feature map of {ranks} uses the mask")
     return translation.build.graph(file.name, [translation.made[tensor] for tensor in leaving])
 
 
@@ -112,11 +112,11 @@ class _Line:
         missing = [rank for rank in einsum.ranks if rank not in ranks_in(einsum.value)]
         if missing:
             raise EinsumError(
-                f"rank {missing[0]} stands on the left alone; a tensor on the right must have it"
+                f"rank {missing[0]} occurs on the left only; a tensor on the right must have it"
             )
         found = self.value(einsum.value, frozenset(left), einsum.tensor)
         if found.learned:
-            raise EinsumError("is made of weights alone, nothing is computed")
+            raise EinsumError("is computed from weights only; it must read a feature map")
         more = [rank for rank in found.ranks if rank not in left]
         if more and isinstance(_without_numbers(einsum.value), Access):
             return reduced(self.build, einsum.tensor, found, "mean", more)
@@ -124,7 +124,7 @@ class _Line:
             raise EinsumError(f"rank {more[0]} is not on the left, and no product sums over it")
         lost = [rank for rank in einsum.ranks if rank not in found.ranks]
         if lost:
-            raise EinsumError(f"rank {lost[0]} is on the left, but is summed over on the right")
+            raise EinsumError(f"rank {lost[0]} is on the left, but the right side sums over it")
         return found
 
     def value(self, expression: Expression, kept: frozenset[str], node: str) -> Value:
@@ -133,7 +133,7 @@ class _Line:
             case Access():
                 return self.access(expression)
             case Number():
-                raise EinsumError("is a number alone")
+                raise EinsumError("is only a number; a feature map must be read")
             case Call():
                 return self.call(expression, kept, node)
             case Product(factors):
@@ -148,7 +148,7 @@ class _Line:
         for index in access.indices:
             if index.plain is None:
                 raise EinsumError(
-                    f"index {index} of {access} is a window; it must stand in a product with a "
+                    f"index {index} of {access} is a window; use it in a product with a "
                     "weight that has the rank of the kernel, or in max(...) or mean(...)"
                 )
         if self.whole.is_learned(access.tensor):
@@ -163,10 +163,10 @@ class _Line:
         if name in POOLS:
             return self.pool(call, kept, node)
         if name not in VECTORS and call.along:
-            raise EinsumError(f"{name} works value by value; leave out {', '.join(call.along)}")
+            raise EinsumError(f"{name} works on single values; remove {', '.join(call.along)}")
         inner = self.value(call.argument, kept | set(call.along), self.part(node, call.argument))
         if inner.learned:
-            raise EinsumError(f"{call} reads a weight alone; it must read a feature map")
+            raise EinsumError(f"{call} reads only a weight; it must read a feature map")
         if name in VECTORS:
             return over_vectors(self.build, node, inner, call, self.whole.causal)
         shape = (1, *(self.build.sizes[rank] for rank in inner.ranks))
@@ -181,7 +181,9 @@ class _Line:
         if not isinstance(access, Access) or self.whole.is_learned(access.tensor):
             raise EinsumError(f"{call.function} takes one feature map, such as max(I[c,2*p+r])")
         if call.along:
-            raise EinsumError(f"{call.function} works over what is not on the left; name no ranks")
+            raise EinsumError(
+                f"{call.function} works over the ranks that are not on the left; do not name ranks"
+            )
         if any(index.plain is None for index in access.indices):
             given = Value(self.whole.tensor(access.tensor), ())
             sizes = self.whole.sizes(access.tensor)
@@ -200,7 +202,7 @@ class _Line:
         """Return the product of all factors that are no numbers."""
         factors = tuple(factor for factor in factors if not isinstance(factor, Number))
         if not factors:
-            raise EinsumError("is a number alone")
+            raise EinsumError("is only a number; a feature map must be read")
         if len(factors) == 1:
             return self.value(factors[0], kept, node)
         if len(factors) > 2:
@@ -209,7 +211,7 @@ class _Line:
         for one, other in (factors, factors[::-1]):
             if isinstance(one, Access) and any(index.plain is None for index in one.indices):
                 if self.whole.is_learned(one.tensor):
-                    raise EinsumError(f"{one} is a weight, its indices must be ranks")
+                    raise EinsumError(f"{one} is a weight, so its indices must be ranks")
                 weight = self.factor(other, kept, factors, node)
                 given = Value(self.whole.tensor(one.tensor), ())
                 sizes = self.whole.sizes(one.tensor)
@@ -250,7 +252,7 @@ class _Line:
     ) -> Value:
         """Return a quotient value by value; a number below the line costs nothing."""
         if isinstance(dividend, Number):
-            raise EinsumError(f"divides {dividend} by a tensor; that is no layer")
+            raise EinsumError(f"divides {dividend} by a tensor, which no layer does")
         if isinstance(divisor, Number):
             return self.value(dividend, kept, node)
         one, other = (
@@ -264,14 +266,16 @@ class _Line:
         """Return a sum value by value; numbers in it cost nothing."""
         terms = tuple(term for term in terms if not isinstance(term, Number))
         if not terms:
-            raise EinsumError("is a number alone")
+            raise EinsumError("is only a number; a feature map must be read")
         found = [self.value(term, kept, self.part(node, term)) for term in terms]
         for term, value in zip(terms, found, strict=True):
             more = [rank for rank in value.ranks if rank not in kept]
             if more:
-                raise EinsumError(f"rank {more[0]} of {term} is not on the left; sum it before")
+                raise EinsumError(
+                    f"rank {more[0]} of {term} is not on the left; sum over it in a line of its own"
+                )
         if len(found) > 1 and all(value.learned for value in found):
-            raise EinsumError("adds weights alone, nothing is computed")
+            raise EinsumError("adds weights only; it must read a feature map")
         total, *others = _in_order(terms, found)
         for other in others:
             total = by_value(self.build, "add", total, other, node)

@@ -31,11 +31,13 @@ def over_vectors(
     name, along = call.function, call.along
     if not along or (name == "softmax" and len(along) > 1):
         rule = "one rank" if name == "softmax" else "a rank"
-        raise EinsumError(f"{name} needs {rule} to work over, such as {name}({call.argument}, k)")
+        raise EinsumError(
+            f"{name} needs {rule} over which it works, such as {name}({call.argument}, k)"
+        )
     for rank in along:
         if rank not in value.ranks or along.count(rank) > 1:
             raise EinsumError(
-                f"{name} works over rank {rank}, which {call.argument} must have once"
+                f"{name} works over rank {rank}, which {call.argument} must have exactly once"
             )
     ranks = (*(rank for rank in value.ranks if rank not in along), *along)
     tensor = build.laid(node, value, ranks)
@@ -84,12 +86,14 @@ def pooled(
     channels = [access.indices[i].ranks[0] for i in plain]
     for rank in channels:
         if rank not in kept:
-            raise EinsumError(f"{function} over windows and over rank {rank} too; take two lines")
+            raise EinsumError(
+                f"{function} works over windows and over rank {rank}; write it as two lines"
+            )
     if len(slid) > 2:
         named = ", ".join(str(access.indices[i]) for i in slid)
         raise EinsumError(
-            f"{access} has windows and positions along {named}; a pool has rows and columns, so "
-            "two at most"
+            f"{access} has windows or positions along {named}; a pooling has at "
+            "most two such ranks, rows and columns"
         )
     windows = [window_of(access.indices[i], kept, sizes[i], build.sizes, str(access)) for i in slid]
     node, order = around.node, (0, *(i + 1 for i in (*plain, *slid)))

@@ -49,7 +49,7 @@ def window_of(
     """
     positions = [(factor, rank) for factor, rank in index.terms if rank in kept]
     kernels = [(factor, rank) for factor, rank in index.terms if rank not in kept]
-    for group, what in ((positions, "stand on the left"), (kernels, "are summed over")):
+    for group, what in ((positions, "are on the left"), (kernels, "are summed over")):
         if len(group) > 1:
             named = " and ".join(rank for _, rank in group)
             raise EinsumError(
@@ -58,8 +58,8 @@ def window_of(
             )
     if index.offset > 0:
         raise EinsumError(
-            f"index {index} of {where} begins at {index.offset}, it must begin at 0 or, with "
-            "padding, before it"
+            f"index {index} of {where} begins at {index.offset}, must begin at 0, or below 0 "
+            "for padding"
         )
     stride, position = positions[0] if positions else (1, None)
     dilation, kernel = kernels[0] if kernels else (1, None)
@@ -69,17 +69,18 @@ def window_of(
     ranks = " and ".join(index.ranks)
     if start >= span:
         raise EinsumError(
-            f"index {index} of {where} begins {start} before it, but a window spans {span}: with "
-            f"ranks {ranks} so, windows lie in zeros alone"
+            f"index {index} of {where} begins {start} values before it, but a window spans only "
+            f"{span}, so its first windows hold nothing but padding; check the sizes of {ranks}"
         )
     if end > start:
         raise EinsumError(
-            f"index {index} of {where} ends {end} behind its {size} values, with ranks {ranks} so; "
-            f"zeros behind must be at most those before, {start}"
+            f"index {index} of {where} ends {end} values behind its {size}; the padding "
+            "behind must "
+            f"be at most that before, {start}; check the sizes of {ranks}"
         )
     if position and end <= -stride:
         raise EinsumError(
-            f"index {index} of {where} leaves {-end} of its {size} values unread, with rank "
-            f"{position} so; one more window would fit"
+            f"index {index} of {where} leaves {-end} of its {size} values unread, and one more "
+            f"window would fit; increase the size of rank {position}"
         )
     return Window(position, kernel, stride, dilation, start, end)

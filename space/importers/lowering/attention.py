@@ -162,7 +162,10 @@ def _pairs(first: View | Piece, second: View) -> Pairs:
     for pair in each:
         for a, b in pair:
             if BATCH in (a.axis, b.axis) and {a.axis, b.axis} - {BATCH, REPEATED}:
-                raise BatchMismatch("multiplies images of one map by something else of the other")
+                raise BatchMismatch(
+                    "multiplies the batch of one operand with another dimension of the "
+                    "other; only products image by image can be lowered"
+                )
     return each
 
 
@@ -178,7 +181,7 @@ def _as_rows(piece: Piece, second: View) -> Roles:
     heads = [one for one, two in pairs if _kind(one, two) == "head"]
     for dim in piece.dims[-2:]:
         if any(atom.axis == BATCH for atom in dim):
-            raise BatchMismatch("multiplies over images")
+            raise BatchMismatch("sums over the batch; only products image by image can be lowered")
     rows = _rows(piece, pairs)
     return [*heads, *piece.dims[-1]], [rows[i] for i in _as_they_lie(rows)], ()
 

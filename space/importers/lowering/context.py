@@ -73,7 +73,9 @@ class Lowering:
         """
         for tensor in tensors:
             if tensor is not None and not tensor.constant:
-                raise CannotLower(f"{tensor.name} is computed, only learned values can stand there")
+                raise CannotLower(
+                    f"{tensor.name} is computed; only a learned constant can be used there"
+                )
         return tuple(t for t in tensors if t is not None and t.learned)
 
     def view(self, name: str) -> View:
@@ -249,7 +251,8 @@ class Lowering:
             images = ()
         if not images and any(a.axis == BATCH for piece in view.pieces for a in piece.atoms):
             raise BatchMismatch(
-                f"mixes images with other dimensions: {view.shape} to {tuple(shape)}"
+                f"merges the batch with other dimensions: {view.shape} to {tuple(shape)}; "
+                "the batch must stay a dimension of its own"
             )
         sizes = [run(count, REPEATED, 0) for count in shape]
         dims, lies = laid([images, *sizes[1:]] if images else sizes, roles)
@@ -263,7 +266,9 @@ class Lowering:
         """
         images = any(a.axis == BATCH for piece in view.pieces for a in piece.dims[axis])
         if images and len(range(start, stop, step)) < view.shape[axis]:
-            raise BatchMismatch("takes some images of the batch, and not others")
+            raise BatchMismatch(
+                "selects some images of the batch; every layer must work on all of them"
+            )
         try:
             return narrow(view, axis, start, stop, step)
         except NotAView:

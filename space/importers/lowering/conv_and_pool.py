@@ -39,9 +39,7 @@ def _read_map(ctx: Lowering, view: View) -> tuple[View, list[Read], Shape]:
     """
     rank = len(view.shape)
     if not 3 <= rank <= 4:
-        raise CannotLower(
-            f"has {max(0, rank - 2)} dimensions of positions; one or two can be lowered"
-        )
+        raise CannotLower(f"has {max(0, rank - 2)} spatial dimensions; one or two can be lowered")
     channels, rows, columns = (*view.shape[1:], 1)[:3]
     view, reads = ctx.take(view, as_map, _ROLES[:rank], parts_along=1)
     return view, reads, (channels, rows, columns)
@@ -132,7 +130,8 @@ def _lower_conv_transpose(ctx: Lowering, op: Op) -> View:
     named = op.attributes
     if any(d != 1 for d in named["dilation"]):
         raise CannotLower(
-            f"has dilation {named['dilation']}; transposed, only dilation 1 can be lowered"
+            f"has dilation {named['dilation']}; transposed convolutions can be lowered "
+            "with dilation 1 only"
         )
     view, reads, (channels, rows, columns) = _read_map(ctx, ctx.view(op.inputs[0]))
     cuts = zip(named["output_padding"], named["start"], named["end"], strict=True)
@@ -193,7 +192,7 @@ def _lower_reduction(ctx: Lowering, op: Op) -> View:
     view = ctx.view(op.inputs[0])
     axes = frozenset(op.attributes["axes"])
     if any(atom.axis == BATCH for p in view.pieces for i in axes for atom in p.dims[i]):
-        raise BatchMismatch("reduces over the batch")
+        raise BatchMismatch("reduces over the batch; every layer must work image by image")
     lie = joined(ctx, view, parts=view.axis not in axes)
     window = _inner_window(lie, axes)
     if window is None:

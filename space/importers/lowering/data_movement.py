@@ -56,7 +56,7 @@ def _lower_concat(ctx: Lowering, op: Op) -> View:
         found.append(view)
     along = {atom.axis for view in found for p in view.pieces for atom in p.dims[axis]}
     if BATCH in along and len(found) > 1:
-        raise BatchMismatch("lays images of several batches side by side")
+        raise BatchMismatch("concatenates along the batch; every layer must work image by image")
     return views.concat(found, axis)
 
 
@@ -101,7 +101,7 @@ def _lower_depth_to_space(ctx: Lowering, op: Op) -> View:
     """Lower a pixel shuffle: the layer before it interleaves, or a copy does the work."""
     view = ctx.view(op.inputs[0])
     if len(view.shape) != 4:
-        raise CannotLower(f"has {len(view.shape)} dimensions, there must be four")
+        raise CannotLower(f"has {len(view.shape)} dimensions, must have four")
     view, (read,) = ctx.take(view, as_map, usual_roles(4))
     _, channels, rows, columns = ctx.shape(op)
     layer = copy(ctx.name(), (channels, rows, columns), [read.words])

@@ -36,7 +36,7 @@ def _lower_activation(ctx: Lowering, op: Op) -> View:
     function = op.attributes["function"]
     if function not in ACTIVATIONS:
         raise CannotLower(
-            f"function {function!r} has no layer; {did_you_mean(function, ACTIVATIONS)}"
+            f"function {function!r} is not supported; {did_you_mean(function, ACTIVATIONS)}"
         )
     lie = joined(ctx, ctx.view(op.inputs[0]), parts=True)
     prelu = function == "prelu" and [prod(t.shape) for t in learned] == [lie.shape[0]]
@@ -77,8 +77,8 @@ def _lower_unary(ctx: Lowering, op: Op) -> View:
         return _product(ctx, "mul", *[ctx.view(op.inputs[0])] * 2)
     if function not in _UNARY:
         raise CannotLower(
-            f"function {function!r} makes no layer but as part of a known norm or activation; "
-            "leave it out of the model, or write that whole"
+            f"function {function!r} is supported only as a part of a known norm or activation; "
+            "remove it from the model, or use that norm or activation"
         )
     lie = joined(ctx, ctx.view(op.inputs[0]), parts=True)
     layer = activation(ctx.name(), _UNARY[function], *_sides(lie.shape))  # type: ignore[arg-type]
@@ -172,7 +172,10 @@ def _makes_scores(ctx: Lowering, op: Op) -> bool:
 
 def _by_constant(ctx: Lowering, op: Op, constant: Tensor, other: Tensor) -> View:
     if op.kind == "div" and op.inputs[0] == constant.name:
-        raise CannotLower("divides a constant by a map; multiply by an activation of it instead")
+        raise CannotLower(
+            "divides a constant by a feature map, which no layer does; multiply by an "
+            "activation instead"
+        )
     view = ctx.view(other.name)
     if constant.learned:
         ctx.owe(view, constant)
@@ -294,7 +297,9 @@ def _ordered(dims: Sequence[Dim], piece: Piece) -> Roles:
     pairs = _atom_pairs(dims, piece.dims)
     for one, two in pairs:
         if BATCH in (one.axis, two.axis) and {one.axis, two.axis} - {BATCH, REPEATED}:
-            raise BatchMismatch("takes images of one operand for something else of the other")
+            raise BatchMismatch(
+                "combines the batch of one operand with another dimension of the other"
+            )
     pairs.sort(key=lambda pair: -pair[0].stride)
     channels, rows, columns = (
         [two for one, two in pairs if one.axis == axis] for axis in (CHANNELS, ROWS, COLUMNS)

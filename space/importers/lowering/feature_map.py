@@ -134,7 +134,9 @@ class FeatureMaps:
         box = self.box(piece)
         roles = choice(piece) if choice else None
         if roles is not None and any(atom.axis == BATCH for role in roles for atom in role):
-            raise BatchMismatch("takes images of the batch for channels or positions")
+            raise BatchMismatch(
+                "uses the batch as channels or positions; the batch must stay the first dimension"
+            )
         if roles is not None and not _in_order(roles):
             if any(atom.axis == REPEATED for role in roles for atom in role):
                 raise NotAView
@@ -148,7 +150,7 @@ class FeatureMaps:
         images = prod(atom.size for atom in piece.atoms if atom.axis == BATCH)
         if images not in (1, self.n) or piece.start[0]:
             raise BatchMismatch(
-                f"reads {images} of {self.n} images; every layer must work on all of the batch"
+                f"reads {images} of {self.n} images; every layer must work on the whole batch"
             )
 
     def box(self, piece: Piece, *, around: bool = False) -> Slice:

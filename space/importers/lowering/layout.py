@@ -38,7 +38,7 @@ def only_images(view: View) -> Dim:
     others = any(atom.axis != BATCH for piece in view.pieces for atom in piece.dims[0])
     if others or size(images) != view.shape[0]:
         raise BatchMismatch(
-            f"its first dimension, of {view.shape[0]}, is not the batch alone; "
+            f"its first dimension, of {view.shape[0]}, is more than the batch; "
             "keep other dimensions out of it"
         )
     return images

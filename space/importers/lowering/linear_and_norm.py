@@ -177,7 +177,7 @@ def soften(
     if causal:
         queries = made[causal.dimension]
         if any(atom.axis != ROWS for atom in queries):
-            raise CannotLower("has queries along its channels; a mask needs them along rows")
+            raise CannotLower("has queries along its channels; a causal mask needs them along rows")
         layer = replace(layer, mask=mask_of(causal, queries, [a.stride for a in queries], layer.p))
     return ctx.made(ctx.emit(layer, reads), made)
 
@@ -223,7 +223,9 @@ def _lower_rotary(ctx: Lowering, op: Op) -> View:
     channels, rows, columns = lie.shape
     layer = rotary(ctx.name(), channels, rows * columns)
     if columns > 1:
-        raise CannotLower("turns features at rows and columns; positions must be one dimension")
+        raise CannotLower(
+            "rotates features along rows and columns; positions must be one dimension"
+        )
     return ctx.made(ctx.emit(layer, lie.reads), lie.dims)
 
 

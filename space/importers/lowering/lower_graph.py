@@ -69,7 +69,8 @@ def lower(graph: Graph) -> Network:
 def _refuse_nothing(graph: Graph, ops: tuple[Op, ...]) -> None:
     """Refuse tensors without values."""
     problems = [
-        f"{op.name} ({op.kind}): {name} has the shape {graph.tensors[name].shape}, so no values"
+        f"{op.name} ({op.kind}): {name} has the shape {graph.tensors[name].shape}, so it "
+        "has no values"
         for op in ops
         for name in (*op.inputs, *op.outputs)
         if name in graph.tensors and 0 in graph.tensors[name].shape
@@ -124,5 +125,5 @@ def _finished(ctx: Lowering) -> Network:
     except ValueError as error:
         raise ImportProblem(graph.name, [str(error)]) from error
     if not network.layers:
-        raise ImportProblem(graph.name, ["has no operator that makes a layer"])
+        raise ImportProblem(graph.name, ["has no operator that becomes a layer"])
     return network

@@ -18,7 +18,9 @@ def _lower_embedding(ctx: Lowering, op: Op) -> View:
     """Lower a lookup: the rows that are chosen are an input; the table counts with its reader."""
     table = ctx.tensor(op.inputs[0])
     if not table.constant:
-        raise CannotLower("looks up rows of a computed map; only tables of constants can be")
+        raise CannotLower(
+            "looks up rows of a computed feature map; only constant tables can be lowered"
+        )
     return ctx.lookup(op.name, ctx.shape(op), table.learned)
 
 
@@ -42,7 +44,7 @@ class _Direction:
         for step, frame in frames:
             _, reads, inputs, count = read_vectors(ctx, frame, [2], parts=True)
             if count > 1:
-                raise BatchMismatch(f"works on {count} sequences that are not the batch")
+                raise BatchMismatch(f"works on {count} sequences, which are not the batch")
             gates, new_state, new_output = lstm_cell(
                 ctx.name(f"{self.name}.{step}"), inputs, self.hidden, biases=0
             )
@@ -69,9 +71,7 @@ def _lower_lstm(ctx: Lowering, op: Op) -> tuple[View, View, View]:
     named = op.attributes
     view = ctx.view(op.inputs[0])
     if len(view.shape) != 3:
-        raise CannotLower(
-            f"reads {len(view.shape)} dimensions; there must be time, batch, features"
-        )
+        raise CannotLower(f"reads {len(view.shape)} dimensions; must have time, batch and features")
     time = 1 if named["batch_first"] else 0
     images = view.pieces[0].dims[1 - time]
     frames = [(t, ctx.narrowed(view, time, t, t + 1)) for t in range(view.shape[time])]

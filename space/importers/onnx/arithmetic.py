@@ -55,7 +55,7 @@ def _cast(call: Call) -> Value:
     value = call.x()
     # whether something is true costs nothing only as long as it is asked as a condition
     if truth(value) and call.results[call.outputs[0]].dtype != BOOL:
-        raise OnnxError("truth values that are computed at run time are not read as numbers")
+        raise OnnxError("booleans that are computed at run time cannot be used as numbers")
     return value
 
 
@@ -140,7 +140,7 @@ def _broadcast(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     shape = []
     for a, b in sides:
         if a != b and 1 not in (a, b):
-            raise OnnxError(f"shapes {x} and {y} do not go together")
+            raise OnnxError(f"shapes {x} and {y} cannot be broadcast together")
         shape.append(b if a == 1 else a)
     return tuple(shape)
 
@@ -161,7 +161,7 @@ def _limits(call: Call) -> Value:
     """Return the larger or smaller of a value and a number, which is one comparison."""
     maps = [value for value in call.inputs if value is not None and not value.constant]
     if len(maps) != 1 or len(call.inputs) > 2 or maps[0].shape != call.shape():
-        raise OnnxError("only a map and a number can be compared")
+        raise OnnxError("only a comparison of a feature map and a number is supported")
     return call.op("activation", maps, maps[0].shape, function="relu")
 
 
@@ -172,7 +172,9 @@ def _where(call: Call) -> Value:
     if len(maps) == 2:
         return _softplus(call, *maps)
     if len(maps) != 1 or not (condition.constant or truth(condition)):
-        raise OnnxError("only a mask over one map, with a constant where it is false, can be read")
+        raise OnnxError(
+            "only a mask over one feature map, with a constant where it is false, is supported"
+        )
     shape = call.shape()
     return maps[0] if maps[0].shape == shape else call.op("expand", maps, shape)
 
@@ -185,7 +187,7 @@ def _softplus(call: Call, x: Value, y: Value) -> Value:
         source = _unscaled(call, call.maker.value(made.inputs[0]))
         if source.name == _unscaled(call, x).name:
             return soft
-    raise OnnxError("only one of its branches may be computed")
+    raise OnnxError("at most one of its branches may be computed at run time")
 
 
 def _unscaled(call: Call, value: Value) -> Value:

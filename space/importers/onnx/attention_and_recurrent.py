@@ -22,7 +22,9 @@ def _attention(call: Call) -> tuple[Value | None, ...]:
         _joined(call, before, now) for before, now in zip(past, (key, value), strict=True)
     )
     if key.shape[1] == 0 or query.shape[1] % key.shape[1]:
-        raise OnnxError(f"{key.shape[1]} heads of keys do not divide {query.shape[1]} of queries")
+        raise OnnxError(
+            f"{key.shape[1]} heads of keys must divide the {query.shape[1]} heads of queries"
+        )
     mask = call.optional(3)
     if mask is not None and (not mask.name or (mask.constant and not mask.learned)):
         mask = None
@@ -42,7 +44,7 @@ def _heads(call: Call, index: int) -> Value:
     name = "kv_num_heads" if index else "q_num_heads"
     heads = call.number(name)
     if len(value.shape) != 3 or heads < 1 or value.shape[2] % heads:
-        raise OnnxError(f"{name} is {heads}, it must divide the features of {value.shape}")
+        raise OnnxError(f"{name} is {heads}, must divide the last dimension of {value.shape}")
     batch, positions, features = value.shape
     apart = reshaped(call, value, (batch, positions, heads, features // heads))
     return transposed(call, apart, (0, 2, 1, 3))
@@ -53,7 +55,7 @@ def _joined(call: Call, before: Value | None, now: Value) -> Value:
     if before is None or before.size == 0:
         return now
     if len(before.shape) != 4 or before.shape[:2] != now.shape[:2]:
-        raise OnnxError(f"a cache of shape {before.shape} for {now.shape}")
+        raise OnnxError(f"a cache of shape {before.shape} does not fit {now.shape}")
     shape = (*now.shape[:2], before.shape[2] + now.shape[2], now.shape[3])
     return call.op("concat", [before, now], shape, axis=2)
 
@@ -65,14 +67,18 @@ def _rotary(call: Call) -> Value:
 def _lstm(call: Call) -> tuple[Value | None, ...]:
     direction = call.text("direction", "forward")
     if direction not in ("forward", "bidirectional"):
-        raise OnnxError(f"direction {direction} is not read, only forward and bidirectional")
+        raise OnnxError(
+            f"direction {direction} is not supported; supported: forward, bidirectional"
+        )
     usual = ("Sigmoid", "Tanh", "Tanh")
     given = call.attributes.get("activations")
     if isinstance(given, tuple) and given != usual * (len(given) // 3):
-        raise OnnxError(f"activations {given} are not read, only {usual}")
+        raise OnnxError(f"activations {given} are not supported; supported: {usual}")
     states = [call.optional(i) for i in (4, 5, 6)]
     if any(state is not None and not state.constant for state in states) or call.has(7):
-        raise OnnxError("lengths and states that are computed, and peepholes, are not read")
+        raise OnnxError(
+            "computed sequence lengths, computed initial states and peepholes are not supported"
+        )
     x, directions = call.x(), 1 + (direction == "bidirectional")
     weights, hidden = _gates(call, directions)
     first = bool(call.number("layout"))
@@ -82,7 +88,8 @@ def _lstm(call: Call) -> tuple[Value | None, ...]:
     call.maker.steps += positions * directions
     if call.maker.steps > MOST_STEPS:
         raise OnnxError(
-            f"{positions} positions; {MOST_STEPS} steps of recurrent cells are read in all"
+            f"{positions} positions; at most {MOST_STEPS} steps of recurrent cells are "
+            "supported in all"
         )
     y, h, c = call.ops(
         "lstm",
@@ -106,7 +113,7 @@ def _gates(call: Call, directions: int) -> tuple[list[Value | None], int]:
     """Return the weights of each direction: of inputs, of states, and both biases."""
     x, w, r, b = call.x(0), call.x(1), call.x(2), call.learned(3)
     if not (w.constant and r.constant):
-        raise OnnxError("its weights are computed at run time")
+        raise OnnxError("its weights are computed at run time; they must be constants")
     hidden = r.shape[-1] if len(r.shape) == 3 else 0
     shapes = {
         "W": (w.shape, (directions, 4 * hidden, x.shape[-1])),
@@ -115,7 +122,7 @@ def _gates(call: Call, directions: int) -> tuple[list[Value | None], int]:
     }
     for name, (have, wanted) in shapes.items():
         if have != wanted or len(x.shape) != 3:
-            raise OnnxError(f"{name} has shape {have}, it must be {wanted} for inputs of {x.shape}")
+            raise OnnxError(f"{name} has shape {have}, must have {wanted} for inputs of {x.shape}")
     found: list[Value | None] = []
     for i in range(directions):
         found += [call.piece(w, i, w.shape[1:]), call.piece(r, i, r.shape[1:])]

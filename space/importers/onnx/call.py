@@ -57,7 +57,9 @@ class GraphBuilder:
         """
         pieces = [self._pieces.get(name, 1) for name in op.inputs] if op.kind in _VIEWS else [1]
         if sum(pieces) > _MOST_PIECES:
-            raise OnnxError(f"{sum(pieces)} maps side by side, at most {_MOST_PIECES} are read")
+            raise OnnxError(
+                f"{sum(pieces)} feature maps are concatenated, at most {_MOST_PIECES} are supported"
+            )
         self._pieces.update(dict.fromkeys(op.outputs, sum(pieces)))
         self.ops.append(op)
         self._makers.update(dict.fromkeys(op.outputs, op))
@@ -74,7 +76,7 @@ class GraphBuilder:
             OnnxError: a truth value that is computed at run time, which is no tensor.
         """
         if not value.name:
-            raise OnnxError("it reads truth values that are computed at run time")
+            raise OnnxError("it reads booleans that are computed at run time")
         if value.name not in self.tensors:
             scalar = None if value.learned else value.scalar
             self.tensors[value.name] = Tensor(
@@ -147,13 +149,10 @@ class Call:
         for i, value in enumerate(self.inputs):
             if value is not None and value.constant and value.read() is None:
                 return (
-                    f"the values of input {i + 1}, a constant, are not known: it is made of more "
-                    f"than {MOST_READ} elements"
+                    f"the values of input {i + 1}, a constant, are unknown, because it is computed "
+                    f"from more than {MOST_READ} elements"
                 )
-        return (
-            "the shape of its result is not known before the network runs; export the model with "
-            "fixed shapes"
-        )
+        return "the shape of its result depends on data; export the model with fixed shapes"
 
     def number(self, name: str, default: int = 0) -> int:
         """Return a whole number among the attributes."""
@@ -224,7 +223,7 @@ class Call:
             OnnxError: a result without elements, or an input that is no tensor.
         """
         if any(0 in shape for shape in shapes):
-            raise OnnxError("its result has no elements")
+            raise OnnxError("its result has no elements; every dimension must be at least 1")
         read = tuple("" if value is None else self.maker.use(value) for value in inputs)
         name = self.maker.unique(self.name)
         made = []
@@ -246,7 +245,7 @@ class Call:
             if self.maker.makes(value):
                 raise OnnxError(f"input {index + 1}, its weight, is computed at run time")
             hint = "export the model with its parameters"
-            raise OnnxError(f"its weight {value.name} is an input without values; {hint}")
+            raise OnnxError(f"its weight {value.name} is an input of the model; {hint}")
         return value
 
     def part(self, value: Value, shape: Sequence[int]) -> Value:

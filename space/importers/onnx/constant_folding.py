@@ -64,7 +64,7 @@ class Folder:
         except (ValueError, IndexError) as error:
             if isinstance(error, OnnxError):
                 raise
-            raise OnnxError(f"its constants do not go together: {error}") from None
+            raise OnnxError(f"its constants do not fit together: {error}") from None
         made = [made] if isinstance(made, np.ndarray | np.generic) else made
         return [np.asarray(array) for array in made]
 

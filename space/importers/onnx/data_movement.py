@@ -49,7 +49,7 @@ def _transpose(call: Call) -> Value:
     rank = len(call.x().shape)
     order = call.numbers("perm") or tuple(reversed(range(rank)))
     if sorted(order) != list(range(rank)):
-        raise OnnxError(f"perm is {order}, it must hold each of {rank} dimensions once")
+        raise OnnxError(f"perm is {order}, must hold each of the {rank} dimensions once")
     return transposed(call, call.x(), order)
 
 
@@ -99,7 +99,7 @@ def _split(call: Call) -> tuple[Value | None, ...]:
     sizes = [call.shape(i)[axis] for i in range(len(call.outputs))]
     ends = list(accumulate(sizes))
     if ends[-1] != value.shape[axis]:
-        raise OnnxError(f"pieces of {sizes} do not make {value.shape[axis]}")
+        raise OnnxError(f"pieces of {sizes} do not add up to {value.shape[axis]}")
     return tuple(
         cut(call, value, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)
     )
@@ -121,7 +121,9 @@ def _run(places: Array | None, length: int) -> tuple[int, int] | None:
         return None
     flat = places.ravel().astype(np.int64)
     if flat.min() < -length or flat.max() >= length:
-        raise OnnxError(f"it takes places from {flat.min()} to {flat.max()} of {length}")
+        raise OnnxError(
+            f"its indices are {flat.min()} to {flat.max()}, must be within a dimension of {length}"
+        )
     flat = flat % length
     if bool((np.diff(flat) != 1).any()):
         return None
@@ -131,7 +133,7 @@ def _run(places: Array | None, length: int) -> tuple[int, int] | None:
 def _lookup(call: Call, table: Value, places: Value, axis: int) -> Value:
     if table.constant:
         if axis or len(table.shape) != 2:
-            raise OnnxError("a table is looked up by rows, and has two dimensions")
+            raise OnnxError("only rows of a table with two dimensions can be looked up")
         return call.op("embedding", [table, places], call.shape())
     return call.op("copy", [table], call.shape())
 
@@ -144,7 +146,7 @@ def _resize(call: Call) -> Value:
     value, shape = call.x(), call.shape()
     mode = call.text("mode", "nearest")
     if mode not in ("nearest", "linear", "bilinear"):
-        raise OnnxError(f"mode {mode} is not read, only nearest and linear")
+        raise OnnxError(f"mode {mode} is not supported; supported: nearest, linear")
     if value.shape == shape:
         return value
     return call.op("resize", [value], shape, mode=mode.removeprefix("bi"))
@@ -153,10 +155,10 @@ def _resize(call: Call) -> Value:
 def _depth_to_space(call: Call) -> Value:
     order = call.text("mode", "DCR")
     if order not in ("DCR", "CRD"):
-        raise OnnxError(f"mode is {order!r}, it must be DCR or CRD")
+        raise OnnxError(f"mode is {order!r}, must be DCR or CRD")
     block, channels = call.number("blocksize"), call.x().shape[1]
     if channels % block**2:
-        raise OnnxError(f"{channels} channels do not make blocks of {block} x {block}")
+        raise OnnxError(f"{channels} channels cannot be split into blocks of {block} x {block}")
     return call.op("depth_to_space", [call.x()], call.shape(), block=block, order=order)
 
 
@@ -165,7 +167,7 @@ def _pad(call: Call) -> Value:
     sides = call.list_of("pads", 1) or ()
     axes = call.known_numbers(3) if call.has(3) else tuple(range(rank))
     if len(sides) != 2 * len(axes):
-        raise OnnxError(f"{len(sides)} pads, there must be {2 * len(axes)}")
+        raise OnnxError(f"{len(sides)} pads, must be {2 * len(axes)}")
     start, end = [0] * rank, [0] * rank
     for i, axis in enumerate(axes):
         start[wrap(axis, rank)], end[wrap(axis, rank)] = sides[i], sides[len(axes) + i]

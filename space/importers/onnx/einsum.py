@@ -16,7 +16,7 @@ def einsum(call: Call) -> Value:
         OnnxError: an equation that is no product of two operands with indices of their own.
     """
     if len(call.inputs) != 2:
-        raise OnnxError("only products of two operands are read")
+        raise OnnxError("only products of two operands are supported")
     left, _, right = call.text("equation").replace(" ", "").partition("->")
     first, _, second = left.partition(",")
     sizes = _sizes(call, first, second)
@@ -25,7 +25,10 @@ def einsum(call: Call) -> Value:
     inner = [i for i in shared if i not in result]
     alone = [i for i in first + second if i not in shared and i not in result]
     if alone or set(result) - set(sizes) or len(set(result)) < len(result):
-        raise OnnxError("indices that one operand has alone must be in the result, and no others")
+        raise OnnxError(
+            "an index that only one operand has must be in the result, and the result "
+            "may have no other indices"
+        )
     if not inner:
         x, y = (_spread(call, i, e, result) for i, e in enumerate((first, second)))
         return binary("mul", call, x, y)
@@ -41,10 +44,10 @@ def _sizes(call: Call, first: str, second: str) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for value, indices in zip((call.x(0), call.x(1)), (first, second), strict=True):
         if len(indices) != len(value.shape) or len(set(indices)) < len(indices):
-            raise OnnxError(f"indices {indices} do not name each dimension of {value.shape} once")
+            raise OnnxError(f"indices {indices} must name each dimension of {value.shape} once")
         for index, size in zip(indices, value.shape, strict=True):
             if sizes.setdefault(index, size) != size:
-                raise OnnxError(f"index {index} has {sizes[index]} and {size} values")
+                raise OnnxError(f"index {index} has two sizes, {sizes[index]} and {size}")
     return sizes
 
 

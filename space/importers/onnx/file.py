@@ -45,13 +45,13 @@ def load(path: Path) -> "ModelProto":
         model: ModelProto = ModelProto.FromString(data)
     except DecodeError as error:
         hint = "it is a zip archive, such as torch.save writes; export the model to ONNX"
-        why = hint if data[:2] == b"PK" else f"no ONNX model, or a part of one ({error})"
+        why = hint if data[:2] == b"PK" else f"not an ONNX model, or only a part of one ({error})"
         raise ImportProblem(str(path), [why]) from None
     if not (model.HasField("graph") and model.opset_import):
-        raise ImportProblem(str(path), ["no ONNX model: it has no graph or no opset"])
+        raise ImportProblem(str(path), ["not an ONNX model: it has no graph or no opset"])
     problems = list(_wrong_graph(model.graph))
     if not all(isinstance(text, str) for text in _texts(model)):
-        problems = ["a name in it is no text in UTF-8; the file is damaged"]
+        problems = ["a name in it is not UTF-8; the file is damaged"]
     if problems:
         raise ImportProblem(str(path), problems)
     return model
@@ -60,7 +60,7 @@ def load(path: Path) -> "ModelProto":
 def _bytes(path: Path) -> bytes:
     try:
         if path.is_dir():
-            raise ImportProblem(str(path), ["it is a directory, it must be an ONNX file"])
+            raise ImportProblem(str(path), ["it is a directory, must be an ONNX file"])
         size = path.stat().st_size
         if size > _MOST_BYTES:
             raise ImportProblem(
@@ -82,11 +82,11 @@ def _wrong_graph(graph: "GraphProto") -> Iterator[str]:
     if not graph.node:
         yield "the graph has no nodes"
     if len(graph.node) > MOST_NODES:
-        yield f"{len(graph.node)} nodes, at most {MOST_NODES} are read"
+        yield f"{len(graph.node)} nodes, at most {MOST_NODES} are supported"
     if not graph.output:
         yield "the graph has no outputs"
     if graph.sparse_initializer:
-        yield "sparse tensors are not read; save them as dense ones"
+        yield "sparse tensors are not supported; save them as dense ones"
     yield from _repeated("inputs", (x.name for x in graph.input))
     yield from _repeated("initializers", (x.name for x in graph.initializer))
 
@@ -152,7 +152,9 @@ def opsets(model: "ModelProto") -> dict[str, int]:
     }
     latest = onnx_opset_version()
     if not _LEAST_OPSET <= versions.get("", latest) <= latest:
-        raise OnnxError(f"opset {versions['']} is not read, only {_LEAST_OPSET} to {latest}")
+        raise OnnxError(
+            f"opset {versions['']} is not supported; supported: {_LEAST_OPSET} to {latest}"
+        )
     return versions
 
 
@@ -209,7 +211,7 @@ def inputs(
     for entry in asked:
         axes = _axes(entry)
         if axes is None:
-            problems.append(f"input {entry.name}: it is no tensor whose rank is known")
+            problems.append(f"input {entry.name}: it must be a tensor of known rank")
             continue
         names |= {axis.place for axis in axes} | {axis.name for axis in axes if axis.name}
         sizes = [given.get(a.place, given.get(a.name, a.size)) for a in axes]
@@ -255,7 +257,7 @@ def _say(unknown: list[tuple[str, list[str]]], asked: list["ValueInfoProto"], fi
     inputs = ", ".join(text for text, _ in unknown)
     count = f"{len(unknown)} of {len(asked)} inputs" if len(asked) > 1 else "the input"
     return (
-        f"dimensions {', '.join(names)} of {count} are not known: {inputs}; say how large they "
+        f"dimensions {', '.join(names)} of {count} have no size: {inputs}; say how large they "
         f"are, in a study file {{file: {file}, dimensions: {{{study}}}}}, "
         f"on the command line archloom networks {file} {line}"
     )
@@ -264,9 +266,12 @@ def _say(unknown: list[tuple[str, list[str]]], asked: list["ValueInfoProto"], fi
 def _wrong_dimensions(dimensions: Mapping[str, int], names: set[str]) -> Iterator[str]:
     for key, size in dimensions.items():
         if key not in names:
-            yield f"dimension {key!r} is none of its inputs'; {did_you_mean(key, sorted(names))}"
+            yield (
+                f"dimension {key!r} is not a dimension of its inputs; "
+                f"{did_you_mean(key, sorted(names))}"
+            )
         elif not _is_size(size):
-            yield f"dimension {key} is {size!r}, it must be a whole number from 1 to 2**31 - 1"
+            yield f"dimension {key} is {size!r}, must be a whole number from 1 to 2**31 - 1"
 
 
 def _is_size(size: object) -> bool:

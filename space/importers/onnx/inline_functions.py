@@ -36,7 +36,7 @@ def body_size(
         OnnxError: calls nested too deeply, or without end.
     """
     if depth > MOST_NESTED:
-        raise OnnxError(f"function calls are nested more than {MOST_NESTED} deep")
+        raise OnnxError(f"function calls are nested more than {MOST_NESTED} levels deep")
     if key not in known:
         inner = [called(node) for node in functions[key].node]
         calls = (body_size(k, functions, known, depth + 1) for k in inner if k in functions)
@@ -111,7 +111,7 @@ def _rename(
             if entry.ref_attr_name not in given:
                 if entry.ref_attr_name in optional:
                     continue
-                raise OnnxError(f"attribute {entry.ref_attr_name} of its function is not given")
+                raise OnnxError(f"attribute {entry.ref_attr_name} of its function is missing")
             name = entry.name
             entry.CopyFrom(given[entry.ref_attr_name])
             entry.name = name

@@ -26,7 +26,7 @@ class _Window:
 def _sides(call: Call, name: str, axes: int, default: int) -> tuple[int, ...]:
     found = call.numbers(name) or (default,) * axes
     if len(found) != axes:
-        raise OnnxError(f"{name} are {found}, there must be {axes}")
+        raise OnnxError(f"{name} are {found}, must be {axes}")
     return found
 
 
@@ -34,7 +34,7 @@ def _spatial(value: Value) -> tuple[int, ...]:
     """Return rows and columns, or samples, of a feature map."""
     sides = value.shape[2:]
     if len(sides) not in (1, 2):
-        raise OnnxError(f"{len(value.shape)} dimensions, only maps in one or two are read")
+        raise OnnxError(f"{len(value.shape)} spatial dimensions; one or two are supported")
     return sides
 
 
@@ -58,9 +58,9 @@ def _window(call: Call, kernel: tuple[int, ...], size: tuple[int, ...]) -> _Wind
     elif automatic == "VALID":
         start = end = (0,) * axes
     elif automatic != "NOTSET":
-        raise OnnxError(f"auto_pad {automatic!r} is none that ONNX has")
+        raise OnnxError(f"auto_pad {automatic!r} is not an auto_pad of ONNX")
     if min(start + end) < 0:
-        raise OnnxError(f"pads are {pads}, they must be at least 0")
+        raise OnnxError(f"pads are {pads}, must be at least 0")
     return _Window(kernel, stride, dilation, start, end)
 
 
@@ -68,7 +68,9 @@ def _conv(call: Call, weight: int = 1, bias: int = 2) -> Value:
     x, w = call.x(), call.x(weight)
     size, groups = _spatial(x), call.number("group", 1)
     if len(w.shape) != len(x.shape) or w.shape[1] * groups != x.shape[1] or w.shape[0] % groups:
-        raise OnnxError(f"weight {w.shape} and {groups} groups do not fit a map of {x.shape}")
+        raise OnnxError(
+            f"weight {w.shape} and {groups} groups do not fit a feature map of {x.shape}"
+        )
     _check_kernel(call, w)
     window = _window(call, w.shape[2:], size)
     return call.op(
@@ -105,7 +107,9 @@ def _conv_transpose(call: Call) -> Value:
     x, w = call.x(0), call.x(1)
     size, groups = _spatial(x), call.number("group", 1)
     if len(w.shape) != len(x.shape) or w.shape[0] != x.shape[1] or w.shape[0] % groups:
-        raise OnnxError(f"weight {w.shape} and {groups} groups do not fit a map of {x.shape}")
+        raise OnnxError(
+            f"weight {w.shape} and {groups} groups do not fit a feature map of {x.shape}"
+        )
     _check_kernel(call, w)
     axes = len(size)
     stride, dilation = (_sides(call, name, axes, 1) for name in ("strides", "dilations"))
@@ -114,7 +118,7 @@ def _conv_transpose(call: Call) -> Value:
     start, end = pads[:axes], pads[axes:]
     shape = call.shape()
     if len(shape) != len(x.shape):
-        raise OnnxError(f"output_shape must have {axes} sides, the result would be {shape}")
+        raise OnnxError(f"output_shape must have {axes} numbers, but the result would be {shape}")
     if call.numbers("output_shape") or call.text("auto_pad", "NOTSET") != "NOTSET":
         # what is more than the result is cut off (onnx's ConvTranspose, attribute output_shape)
         cut = [
@@ -155,7 +159,7 @@ def _gemm(call: Call) -> Value:
         x = transposed(call, x, (1, 0))
     inner, features = reversed(y.shape) if call.number("transB") else y.shape
     if len(x.shape) != 2 or x.shape[1] != inner:
-        raise OnnxError(f"a product of {x.shape} and {inner} x {features}")
+        raise OnnxError(f"shapes {x.shape} and {inner} x {features} cannot be multiplied")
     addend = call.optional(2)
     if y.constant:
         fits = addend is not None and addend.constant and _is_bias(addend, features)
@@ -180,7 +184,7 @@ def _matmul(call: Call, second: int = 1) -> Value:
     x, y, shape = call.x(0), call.x(second), call.shape()
     if len(y.shape) == 2 and y.constant and len(x.shape) > 1:
         if x.shape[-1] != y.shape[0]:
-            raise OnnxError(f"a product of {x.shape} and {y.shape}")
+            raise OnnxError(f"shapes {x.shape} and {y.shape} cannot be multiplied")
         return _linear(call, x, y, None, shape)
     return call.op("matmul", [x, y], shape)
 
@@ -196,7 +200,7 @@ def _batch_norm(call: Call) -> tuple[Value | None, ...]:
 def _vector(call: Call, index: int, words: int) -> Value | None:
     value = call.learned(index)
     if value is not None and value.size != words:
-        raise OnnxError(f"input {index + 1} has shape {value.shape}, it must have {words} elements")
+        raise OnnxError(f"input {index + 1} has shape {value.shape}, must have {words} elements")
     return value
 
 
@@ -214,7 +218,7 @@ def _group_norm(call: Call) -> Value:
     channels = x.shape[1] if len(x.shape) > 1 else 0
     groups = call.number("num_groups", channels)
     if not channels or channels % groups:
-        raise OnnxError(f"{groups} groups do not divide {channels} channels")
+        raise OnnxError(f"{groups} groups must divide the {channels} channels")
     # before opset 21 a group, and not a channel, has one scale
     words = groups if call.version < 21 and "num_groups" in call.attributes else channels
     scale, shift = _vector(call, 1, words), _vector(call, 2, words)

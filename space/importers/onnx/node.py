@@ -73,7 +73,7 @@ def attributes(node: "NodeProto", known: "OpSchema | None") -> dict[str, Attribu
     found: dict[str, Attribute] = {}
     for entry in node.attribute:
         if entry.name in found:
-            raise OnnxError(f"attribute {entry.name} repeats")
+            raise OnnxError(f"attribute {entry.name} is given twice")
         if known is not None:
             _check_type(entry, known)
         found[entry.name] = _value(entry)
@@ -131,19 +131,21 @@ def _value(entry: "AttributeProto") -> Attribute:
             return tuple(entry.ints)
         case 8:
             return tuple(s.decode("utf-8", "replace") for s in entry.strings)
-    raise OnnxError(f"attribute {entry.name}: type {entry.type} is not read")
+    raise OnnxError(f"attribute {entry.name}: type {entry.type} is not supported")
 
 
 def _check_range(name: str, value: Attribute) -> None:
     if name == "equation" and not _EQUATION.fullmatch(str(value)):
-        raise OnnxError(f"equation {value!r} is not read, only such as 'bij,bjk->bik'")
+        raise OnnxError(
+            f"equation {value!r} is not supported; supported are equations such as 'bij,bjk->bik'"
+        )
     numbers = value if isinstance(value, tuple) else (value,)
     for number in numbers:
         if not isinstance(number, int) or name in _ANY_NUMBER:
             continue
         least = 1 if name in _POSITIVE else 0 if name in COUNTS else 1 - 2**31
         if not least <= number < 2**31:
-            raise OnnxError(f"attribute {name} is {number}, it must be from {least} to 2**31 - 1")
+            raise OnnxError(f"attribute {name} is {number}, must be from {least} to 2**31 - 1")
 
 
 def results(
@@ -193,7 +195,9 @@ def _check_rank(operator: str, inputs: Sequence[Value | None]) -> None:
     place = SHAPES.get(operator, len(inputs))
     shape = inputs[place] if place < len(inputs) else None
     if shape is not None and shape.size > MOST_DIMENSIONS:
-        raise OnnxError(f"a shape of {shape.size} dimensions, at most {MOST_DIMENSIONS} are read")
+        raise OnnxError(
+            f"a shape of {shape.size} dimensions, at most {MOST_DIMENSIONS} are supported"
+        )
 
 
 def _infer(
@@ -213,7 +217,7 @@ def _infer(
         *(RuntimeError, ValueError, IndexError, MemoryError),
     ) as error:
         said = str(error).strip().removeprefix("[ShapeInferenceError] ")
-        raise OnnxError(f"its inputs and attributes do not go together: {said[:300]}") from None
+        raise OnnxError(f"its inputs and attributes do not fit together: {said[:300]}") from None
 
 
 def _told(name: str, value: Value) -> "TensorProto | None":

@@ -86,13 +86,13 @@ def _outputs(names: list[str], translation: GraphTranslation) -> tuple[list[Valu
         if value is None:
             why = translation.lost(name)
             if why != "":
-                missing.append(f"output {name}: {why or 'no node makes it'}")
+                missing.append(f"output {name}: {why or 'no node computes it'}")
         elif not value.name:
-            missing.append(f"output {name}: truth values are not read")
+            missing.append(f"output {name}: booleans are not supported")
         elif not value.constant:
             found.append(value)
     if not found and not missing and not translation.reports():
-        missing.append("no output depends on the inputs")
+        missing.append("no output depends on the inputs; nothing is left to evaluate")
     return found, missing
 
 

@@ -16,7 +16,7 @@ Translator = Callable[[Call, Items], Value | Items]
 def _split(call: Call, _: Items) -> Items:
     value = call.x(0)
     if value.constant and not value.learned:
-        raise OnnxError("what it splits is a constant that is not learned")
+        raise OnnxError("it splits a constant that is not a weight")
     axis = call.axis(0)
     sizes = _sizes(call, value.shape[axis])
     kept = call.has(1) or call.number("keepdims", 1)
@@ -37,17 +37,19 @@ def _sizes(call: Call, length: int) -> Sequence[int]:
     listed = call.known_numbers(1) if call.has(1) else (1,)
     if call.has(1) and call.x(1).shape:
         if sum(listed) != length or min(listed) < 0:
-            raise OnnxError(f"pieces of {listed} do not make {length}")
+            raise OnnxError(f"pieces of {listed} do not add up to {length}")
         return listed
     if len(listed) != 1 or listed[0] < 1 or length > listed[0] * MOST_NUMBERS:
-        raise OnnxError(f"{length} in pieces of {listed}: at most {MOST_NUMBERS} pieces are read")
+        raise OnnxError(
+            f"{length} in pieces of {listed}: at most {MOST_NUMBERS} pieces are supported"
+        )
     return [min(listed[0], length - at) for at in range(0, length, listed[0])]
 
 
 def _at(call: Call, items: Items) -> Value:
     places = call.known_numbers(1)
     if len(places) != 1 or not items:
-        raise OnnxError("it takes one number, and a sequence that holds something")
+        raise OnnxError("it must have a number and a sequence that is not empty")
     return items[wrap(places[0], len(items))]
 
 
@@ -57,7 +59,7 @@ def _made(call: Call, _: Items) -> Items:
 
 def _joined(call: Call, items: Items) -> Value:
     if not items:
-        raise OnnxError("it reads no sequence, or an empty one")
+        raise OnnxError("it must read a sequence that is not empty")
     rank, new = len(items[0].shape), call.number("new_axis")
     axis = wrap(call.number("axis"), rank + bool(new))
     if new:
@@ -67,7 +69,7 @@ def _joined(call: Call, items: Items) -> Value:
     first = items[0].shape
     for value in items:
         if (*value.shape[:axis], *value.shape[axis + 1 :]) != (*first[:axis], *first[axis + 1 :]):
-            raise OnnxError(f"shapes {first} and {value.shape} do not go together")
+            raise OnnxError(f"shapes {first} and {value.shape} cannot be joined")
     return call.op("concat", items, (*first[:axis], whole, *first[axis + 1 :]), axis=axis)
 
 

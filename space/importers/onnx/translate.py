@@ -109,17 +109,19 @@ class GraphTranslation:
             more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
             plural = "s" if len(nodes) > 1 else ""
             listed.append(f"{operator} (node{plural} {', '.join(nodes[:_NAMED])}{more})")
-        return [f"operators that are not read: {'; '.join(listed)}", *self.problems]
+        return [f"operators that are not supported: {'; '.join(listed)}", *self.problems]
 
     def lost(self, name: str) -> str | None:
-        """Return why a result is not there, None if no node makes it."""
+        """Return why a result is not there, None if no node computes it."""
         return self._lost.get(name)
 
     def _step(self, step: _Step, later: set[str]) -> list[_Step]:
         node = step.node
         self._nodes += 1
         if self._nodes > MOST_NODES:
-            raise _TooManyNodesError(f"more than {MOST_NODES} nodes, with those of its functions")
+            raise _TooManyNodesError(
+                f"more than {MOST_NODES} nodes, those of its functions included"
+            )
         self._check_results(node)
         function = self._functions.get(called(node))
         if function is not None:
@@ -147,7 +149,9 @@ class GraphTranslation:
     def _check_results(self, node: "NodeProto") -> None:
         for name in filter(None, node.output):
             if name in self.values or name in self._items or name in self._lost:
-                raise OnnxError(f"another node makes {name!r} too, or it is an input or a constant")
+                raise OnnxError(
+                    f"{name!r} is also the result of another node, an input or a constant"
+                )
 
     def _check_inputs(self, node: "NodeProto", later: set[str]) -> bool:
         """Return whether all inputs are there; says so if it is not said yet."""
@@ -159,9 +163,9 @@ class GraphTranslation:
                 raise OnnxError(f"it reads {name!r}, which is a sequence of tensors")
             whole = False
             if name not in self._lost:
-                why = "a node after it makes it: nodes must stand in topological order"
+                why = "a later node computes it; nodes must be in topological order"
                 raise OnnxError(
-                    f"it reads {name!r}; {why if name in later else 'no node makes it'}"
+                    f"it reads {name!r}; {why if name in later else 'no node computes it'}"
                 )
             if self._lost[name]:
                 raise OnnxError(self._lost[name])
@@ -225,11 +229,14 @@ class GraphTranslation:
             if not name:
                 continue
             if value is None:
-                self._lost[name] = f"result {i + 1} of {call.name} ({call.operator}) is not read"
+                self._lost[name] = (
+                    f"result {i + 1} of {call.name} ({call.operator}) is not supported"
+                )
                 continue
             if result is not None and result.shape not in (None, value.shape):
                 raise OnnxError(
-                    f"its result has shape {result.shape}, its inputs make {value.shape}"
+                    f"its result is declared with shape {result.shape}, but its inputs "
+                    f"give {value.shape}"
                 )
             dtype = result.dtype if result is not None and result.dtype else value.dtype
             self._bind(name, replace(value, dtype=dtype))
@@ -253,7 +260,7 @@ class GraphTranslation:
         node = step.node
         condition = self.values[node.input[0]].scalar if node.input and node.input[0] else None
         if condition is None:
-            self._refuse("If with a condition that is computed", node)
+            self._refuse("If with a computed condition", node)
             return self._lose(node)
         graph = given["then_branch" if condition else "else_branch"]
         if not isinstance(graph, GraphProto) or len(graph.output) != len(node.output):
@@ -273,7 +280,9 @@ class GraphTranslation:
 
     def _count(self, nodes: int) -> None:
         if self._nodes + nodes > MOST_NODES:
-            raise _TooManyNodesError(f"more than {MOST_NODES} nodes, with those of its functions")
+            raise _TooManyNodesError(
+                f"more than {MOST_NODES} nodes, those of its functions included"
+            )
 
     def _prefix(self, node: "NodeProto") -> str:
         self._prefixes += 1

@@ -160,7 +160,7 @@ def check_shape(shape: tuple[int, ...], least: int = 0) -> None:
     """
     text = " x ".join(map(str, shape[:MOST_DIMENSIONS]))
     if len(shape) > MOST_DIMENSIONS:
-        raise OnnxError(f"{len(shape)} dimensions, at most {MOST_DIMENSIONS} are read")
+        raise OnnxError(f"{len(shape)} dimensions, at most {MOST_DIMENSIONS} are supported")
     if any(d < least for d in shape):
         raise OnnxError(f"shape {text}: dimensions must be at least {least}")
     if prod(shape) > MOST_WORDS or any(d > MOST_WORDS for d in shape):
@@ -182,9 +182,9 @@ def from_tensor(tensor: "TensorProto", name: str, folder: Path) -> Value:
     check_shape(shape)
     bits = BITS.get(tensor.data_type)
     if bits is None:
-        raise OnnxError(f"element type {tensor.data_type} is none that holds numbers")
+        raise OnnxError(f"element type {tensor.data_type} is not a type of numbers")
     if tensor.HasField("segment"):
-        raise OnnxError("it is stored in segments, which is not read")
+        raise OnnxError("it is stored in segments, which is not supported")
     size = prod(shape)
     source = _outside(tensor, folder, -(-size * bits // 8))
     if source is None:
@@ -223,22 +223,22 @@ def _outside(tensor: "TensorProto", folder: Path, length: int) -> _Piece | None:
     location = entries.get("location", "")
     pure = PurePosixPath(location.replace("\\", "/"))
     if not location or pure.is_absolute() or ".." in pure.parts or "\0" in location:
-        raise OnnxError(f"data file {location!r} does not lie in the model's folder")
+        raise OnnxError(f"data file {location!r} is not in the folder of the model")
     offset = _number("offset", entries.get("offset", "0"))
     given = _number("length", entries["length"]) if "length" in entries else length
     path = folder / pure
     if not path.is_file():
-        raise OnnxError(f"data file {location} is missing in the model's folder")
+        raise OnnxError(f"data file {location} is missing from the folder of the model")
     if not path.resolve().is_relative_to(folder.resolve()):
         # the model would say which files of this machine are read
         raise OnnxError(
-            f"data file {location} is a link to {path.resolve()}, out of the model's folder; "
+            f"data file {location} is a link to {path.resolve()}, outside the folder of the model; "
             "copy that file into it"
         )
     have = path.stat().st_size
     if given < length or offset + length > have:
         raise OnnxError(
-            f"data file {location}: {length} bytes from {offset} are needed, "
+            f"data file {location}: {length} bytes from offset {offset} are needed, "
             f"{given} are declared and the file has {have}"
         )
     return _Piece(path, offset, length)
@@ -246,7 +246,7 @@ def _outside(tensor: "TensorProto", folder: Path, length: int) -> _Piece | None:
 
 def _number(what: str, text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise OnnxError(f"{what} of its data file is {text[:40]!r}, it must be a whole number")
+        raise OnnxError(f"{what} of its data file is {text[:40]!r}, must be a whole number")
     return int(text)
 
 

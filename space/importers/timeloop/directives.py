@@ -118,11 +118,11 @@ def read_directive(entry: Entry, kind: Entry, problem: Problem, faults: Faults) 
             faults.add(entry.place, "overbooking is not modelled")
         return None
     if kind.value is None:
-        faults.add(kind.place, f"has no type; known: {', '.join(_KINDS)}")
+        faults.add(kind.place, f"has no type; valid types: {', '.join(_KINDS)}")
         return None
     if not isinstance(kind.value, str) or kind.value not in _KINDS:
         hint = did_you_mean(str(kind.value), _KINDS)
-        faults.add(kind.place, f"{shown(kind.value)} is no directive that is understood; {hint}")
+        faults.add(kind.place, f"{shown(kind.value)} is not a supported directive; {hint}")
         return None
     named = _KINDS[kind.value]
     read, refused = _KEYS[named]
@@ -233,7 +233,7 @@ class _Reader:
             match = _FACTOR.match(text, end)
             if match is None:
                 self.faults.add(
-                    entry.place, f"{shown(rest)} is no list of factors, such as C=4 K=1"
+                    entry.place, f"{shown(rest)} must be a list of factors, such as C=4 K=1"
                 )
                 break
             end = match.end()
@@ -245,10 +245,10 @@ class _Reader:
         sign = (match["sign"] or "=").replace("==", "=")
         if dim not in self.problem.dims:
             hint = did_you_mean(dim, self.problem.dims)
-            self.faults.add(place, f"{shown(dim)} is no dimension; {hint}")
+            self.faults.add(place, f"{shown(dim)} is not a dimension; {hint}")
             return []
         if rest is not None and rest != value:
-            self.faults.add(place, f"{match[0]}: imperfect factors are not read")
+            self.faults.add(place, f"{match[0]}: imperfect factors are not supported")
             return []
         if sign == "=" and int(value) == 0:
             return [Factor(dim, sign, self.problem.dims[dim], place)]
@@ -268,7 +268,7 @@ class _Reader:
         for name in named:
             if name.value not in dims:
                 hint = did_you_mean(name.value, dims)
-                self.faults.add(name.place, f"{shown(name.value)} is no dimension; {hint}")
+                self.faults.add(name.place, f"{shown(name.value)} is not a dimension; {hint}")
             elif name.value in good:
                 self.faults.add(name.place, f"names {name.value} twice")
             else:
@@ -286,7 +286,7 @@ def read_tensors(entry: Entry | None, problem: Problem, faults: Faults) -> list[
             found.append(problem.tensors[name.value])
         elif problem.tensors:
             hint = did_you_mean(name.value, problem.tensors)
-            faults.add(name.place, f"{shown(name.value)} is no data space; {hint}")
+            faults.add(name.place, f"{shown(name.value)} is not a data space; {hint}")
     return found
 
 

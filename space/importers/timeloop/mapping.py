@@ -92,12 +92,13 @@ def read_mapping(
             resolved.whole &= len(faults.sentences) == known
             continue
         if directive.kind == "utilization":
-            faults.add(kind.place, f"{kind.value} is a constraint, and no part of a mapping")
+            faults.add(kind.place, f"{kind.value} is a constraint, which a mapping may not have")
         if any(f.sign != "=" for f in directive.factors):
-            faults.add(item.place, "a mapping says its factors with = only")
+            faults.add(item.place, "factors of a mapping must be written with =")
         if slot in resolved.given:
             faults.add(
-                item.place, f"is a second directive beside {resolved.given[slot].place.path}"
+                item.place,
+                f"is a second directive of its type, besides {resolved.given[slot].place.path}",
             )
         resolved.given[slot] = directive
     for constraint in constraints:
@@ -131,7 +132,7 @@ def _slot(
     if isinstance(value, int) and not isinstance(value, bool):
         if not 0 <= value < len(architecture.memories):
             last = len(architecture.memories) - 1
-            faults.add(target.place, f"{value} is no memory; they count from 0 to {last}")
+            faults.add(target.place, f"{value} is not a memory; memories are numbered 0 to {last}")
             return None
         value = architecture.memories[value].name
     if directive.kind == "spatial":
@@ -143,9 +144,12 @@ def _slot(
     if any(value in fan.names for fan in architecture.fans):
         # the front end puts a level there that holds nothing, so there is nothing to say of it
         if directive.keep or any(factor > 1 for factor in directive.exact().values()):
-            faults.add(target.place, f"{value} is a fan-out, without a memory for loops or tensors")
+            faults.add(
+                target.place,
+                f"{value} is a fan-out, which has no loops in time and keeps no tensors",
+            )
         return None
-    faults.add(target.place, f"{shown(value)} is no memory; {nearest(str(value), names)}")
+    faults.add(target.place, f"{shown(value)} is not a memory; {nearest(str(value), names)}")
     return None
 
 
@@ -160,13 +164,13 @@ def _fan(value: Any, target: Entry, architecture: Architecture, faults: Faults) 
         return wide[0]
     if wide:
         names = ", ".join(fan.names[0] for fan in wide)
-        faults.add(target.place, f"{value} has several fan-outs below it; say which of {names}")
+        faults.add(target.place, f"{value} has several fan-outs below it; name one of {names}")
     elif below is not None:
         faults.add(target.place, f"{value} has no fan-out below it")
     else:
         known = [fan.names[0] for fan in fans if fan.mesh != (1, 1)]
         hint = f"; {nearest(str(value), known)}" if known else ""
-        faults.add(target.place, f"{shown(value)} is no fan-out{hint}")
+        faults.add(target.place, f"{shown(value)} is not a fan-out{hint}")
     return None
 
 
@@ -251,9 +255,7 @@ def _split_branches(
                 kept = tuple(t for t in resolved.keeps[name] if owner.get(t) == i)
                 resolved.keeps[name] = kept
         for tensor in (t for t in TENSORS if t not in owner and branches):
-            faults.add(
-                branches[0].place, f"neither it nor a branch beside it says that it keeps {tensor}"
-            )
+            faults.add(branches[0].place, f"neither it nor a branch beside it keeps {tensor}")
 
 
 def mapping_record(resolved: Resolved, architecture: Architecture) -> list[dict[str, Any]]:

@@ -40,7 +40,8 @@ def _check_products(resolved: Resolved, problem: Problem, place: Place, faults: 
         if product != bound:
             faults.add(
                 place,
-                f"factors of {dim} multiply to {product}, but the problem has {dim} = {bound}",
+                f"factors of {dim} multiply to {product}, must multiply to the bound "
+                f"{bound} of the problem",
             )
 
 
@@ -60,7 +61,7 @@ def _check_fans(
                     hint = "; split is the number of dimensions along X" if other > 1 else ""
                     faults.add(
                         _where(resolved, slot, place),
-                        f"puts {text} along {axis} of {fan.names[0]}, which has {room} there{hint}",
+                        f"puts {text} along {axis} of {fan.names[0]}, which has only {room}{hint}",
                     )
             if prod(loops.factors.values()) > 1:
                 flags.append(loops.no_reuse)
@@ -76,7 +77,7 @@ def _check_memories(
         if prod(resolved.loops[slot].factors.values()) > 1:
             faults.add(
                 _where(resolved, slot, place),
-                f"puts loops at {memory.name}, which holds nothing; put them at the next memory",
+                f"puts loops at {memory.name}, which holds no tensor; move them to the next memory",
             )
         kept = resolved.given.get(("dataspace", memory.name))
         if kept is not None and kept.keep:
@@ -93,7 +94,8 @@ def _check_utilization(
     if used < limit.least * there:
         faults.add(
             limit.place,
-            f"wants {limit.least:g} of the multipliers in use; the mapping uses {used} of {there}",
+            f"needs a share of {limit.least:g} of the multipliers in use; the mapping "
+            f"uses {used} of {there}",
         )
 
 
@@ -103,9 +105,9 @@ def _check_tensors(resolved: Resolved, slot: Slot, limit: Directive, faults: Fau
         return
     for tensor in TENSORS:
         if tensor in limit.keep and tensor not in keeps:
-            faults.add(limit.place, f"wants {tensor} kept at {slot[1]}; the mapping bypasses it")
+            faults.add(limit.place, f"needs {tensor} kept at {slot[1]}; the mapping bypasses it")
         if tensor in limit.bypass and tensor in keeps:
-            faults.add(limit.place, f"wants {tensor} to bypass {slot[1]}; the mapping keeps it")
+            faults.add(limit.place, f"needs {tensor} to bypass {slot[1]}; the mapping keeps it")
 
 
 def _check_loops(loops: Loops, slot: Slot, limit: Directive, faults: Faults) -> None:
@@ -114,7 +116,7 @@ def _check_loops(loops: Loops, slot: Slot, limit: Directive, faults: Faults) -> 
         if not factor.allows(has):
             faults.add(
                 factor.place,
-                f"wants {factor.dim}{factor.sign}{factor.value} at {slot[1]}; "
+                f"needs {factor.dim}{factor.sign}{factor.value} at {slot[1]}; "
                 f"the mapping has {factor.dim}={has}",
             )
     busy = [dim for dim in loops.permutation if loops.factors[dim] > 1]
@@ -124,12 +126,12 @@ def _check_loops(loops: Loops, slot: Slot, limit: Directive, faults: Faults) -> 
         if busy[: len(wanted)] != wanted:
             faults.add(
                 limit.place,
-                f"wants the loops at {slot[1]} from the innermost as {' '.join(wanted)}; "
+                f"needs the loops at {slot[1]}, from the innermost, as {' '.join(wanted)}; "
                 f"the mapping has {' '.join(busy)}",
             )
     for tensor in limit.no_reuse:
         if tensor not in loops.no_reuse:
-            faults.add(limit.place, f"wants no reuse of {tensor} below {slot[1]}")
+            faults.add(limit.place, f"needs no reuse of {tensor} below {slot[1]}")
     if slot[0] == "spatial" and limit.split is not None:
         _check_split(loops, slot, limit, limit.split, faults)
 
@@ -138,7 +140,7 @@ def _check_split(loops: Loops, slot: Slot, limit: Directive, split: int, faults:
     """Each dimension of the constraint's order must be on its side of the split."""
     order = limit.permutation or ()
     if not order and 0 < split < len(loops.permutation) and split != loops.split:
-        faults.add(limit.place, f"wants a split of {split}; the mapping has {loops.split}")
+        faults.add(limit.place, f"needs a split of {split}; the mapping has {loops.split}")
         return
     sides = {dim: "X" if i < split else "Y" for i, dim in enumerate(order)}
     if split == 0 or split >= len(loops.permutation):
@@ -149,5 +151,5 @@ def _check_split(loops: Loops, slot: Slot, limit: Directive, split: int, faults:
             if factor > 1 and sides.get(dim, axis) != axis:
                 faults.add(
                     limit.place,
-                    f"wants {dim} along {sides[dim]} of {slot[1]}; the mapping has it along {axis}",
+                    f"needs {dim} along {sides[dim]} of {slot[1]}; the mapping has it along {axis}",
                 )

@@ -101,16 +101,16 @@ def _load(paths: Sequence[Path], faults: Faults) -> Documents:
             name = _canonical(key)
             if name is None:
                 known = [*_READ, *_AFFIXED, *_NO_EFFECT, "sparse_optimizations"]
-                faults.add(entry.place, f"is not understood; {nearest(key, known)}")
+                faults.add(entry.place, f"is not known; {nearest(key, known)}")
             else:
                 documents.setdefault(name, []).append(entry)
     for name in ("architecture", "arch", "problem", "mapping", "ERT"):
         for entry in documents.get(name, [])[1:]:
-            faults.add(entry.place, f"stands in {documents[name][0].place.file} too")
+            faults.add(entry.place, f"is also in {documents[name][0].place.file}; give it once")
     for entry in documents.get("sparse_optimizations", []):
         targets = section(entry, faults)
         if any(value.value for key, value in targets.items() if key != "version"):
-            faults.add(entry.place, "is not modelled; only dense cases are read")
+            faults.add(entry.place, "is not modelled; only dense cases are supported")
     return documents
 
 
@@ -159,7 +159,7 @@ def _architecture(
         context.miss("architecture", paths)
         return None
     if len(found) > 1 and "arch" in documents:
-        context.faults.add(found[-1].place, f"stands beside {found[0].place.path}")
+        context.faults.add(found[-1].place, f"and {found[0].place.path} exclude each other")
     return read_architecture(found[0], context)
 
 

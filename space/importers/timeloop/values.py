@@ -37,7 +37,9 @@ def section(entry: Entry, faults: Faults) -> dict[str, Entry]:
     for key, value in entry.value.items():
         name = key.replace("-", "_")
         if name in found:
-            faults.add(entry.place.key(key), f"stands here as {found[name].place.path} too")
+            faults.add(
+                entry.place.key(key), f"is the same key as {found[name].place.path}; give it once"
+            )
         else:
             found[name] = Entry(entry.place.key(key), value)
     return found
@@ -48,7 +50,7 @@ def refuse_others(found: Mapping[str, Entry], known: Iterable[str], faults: Faul
     names = list(known)
     for name, entry in found.items():
         if name not in names:
-            faults.add(entry.place, f"is not understood; {nearest(name, names)}")
+            faults.add(entry.place, f"is not known; {nearest(name, names)}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -56,7 +58,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = list(known)
     if len(names) < 12:
         return did_you_mean(name, names)
-    return f"the nearest that is: {get_close_matches(name, names, n=1, cutoff=0.0)[0]}"
+    return f"the nearest known name is {get_close_matches(name, names, n=1, cutoff=0.0)[0]}"
 
 
 def items(entry: Entry | None, faults: Faults) -> list[Entry]:
@@ -108,7 +110,7 @@ def truth(value: Any) -> bool | None:
 
 def _power(base: Any, exponent: Any) -> Any:
     if abs(exponent) > 64 or abs(base) > _LARGEST:
-        raise ValueError("a power that large is a slip")
+        raise ValueError("the power is too large")
     return base**exponent
 
 
@@ -164,7 +166,7 @@ class Scope:
         if isinstance(result, bool) or not isinstance(result, int | float):
             raise NoValueError(f"must be a number, got {shown(value)}")
         if not isfinite(result) or abs(result) > _LARGEST:
-            raise NoValueError(f"must be a number of usual size, got {shown(result)}")
+            raise NoValueError(f"must be a number between -2**62 and 2**62, got {shown(result)}")
         return result
 
     def _evaluate(self, text: str, busy: tuple[int, ...]) -> Any:
@@ -186,7 +188,7 @@ class Scope:
         except NoValueError:
             raise
         except (InvalidExpression, ArithmeticError, TypeError, ValueError) as error:
-            raise NoValueError(f"{shown(text)} has no value: {error}") from None
+            raise NoValueError(f"{shown(text)} cannot be evaluated: {error}") from None
 
     def _look_up(self, name: str, text: str, busy: tuple[int, ...]) -> int | float:
         """Return the value of a name; one that reads itself means the one outside."""
@@ -197,9 +199,9 @@ class Scope:
                 return scope.number(entry.value, (*busy, id(entry)))
             scope = scope.outer
         if busy and name in self.names():
-            raise NoValueError(f"{shown(text)} leads back to {name}")
+            raise NoValueError(f"{shown(text)} has a circular definition: it depends on {name}")
         hint = f"; {nearest(name, self.names())}" if self.names() else ""
-        raise NoValueError(f"{shown(text)} reads {name!r}, which has no value{hint}")
+        raise NoValueError(f"{shown(text)} reads {name!r}, which is not defined{hint}")
 
 
 def mentions(value: Any, inside: bool = False) -> set[str]:

@@ -46,7 +46,7 @@ def load(path: Path, faults: Faults) -> dict[str, Any]:
         found.add(
             place,
             f"line {line} has the template expression {shown(expression)}, which is not "
-            "read; give the file that Timeloop's front end writes after expanding templates",
+            "supported; give the file that Timeloop's front end writes after expanding templates",
         )
     data = None if found else parse_yaml(text, str(path), found, _Loader).data
     if data is not None and not isinstance(data, dict):
@@ -77,7 +77,7 @@ class _Loader(PlainLoader):
 
 def _scalar(_: yaml.SafeLoader, node: yaml.Node) -> Any:
     if not isinstance(node, yaml.ScalarNode):
-        raise yaml_error(node, "a plain value is needed here")
+        raise yaml_error(node, "must be a plain value")
     text = node.value
     kind = node.tag.rpartition(":")[2]
     try:
@@ -86,7 +86,7 @@ def _scalar(_: yaml.SafeLoader, node: yaml.Node) -> Any:
         if kind == "float":
             return float(re.sub(r"\.(?=[a-z])", "", text.lower()))
     except ValueError:
-        raise yaml_error(node, f"{shown(text)} is no {kind}") from None
+        raise yaml_error(node, f"{shown(text)} is not a valid {kind}") from None
     if kind == "bool":
         return text.lower() == "true"
     return None if kind == "null" else text
@@ -94,7 +94,7 @@ def _scalar(_: yaml.SafeLoader, node: yaml.Node) -> Any:
 
 def _sequence(loader: yaml.SafeLoader, node: yaml.Node) -> Iterator[list[Any]]:
     if not isinstance(node, yaml.SequenceNode):
-        raise yaml_error(node, "a list is needed here")
+        raise yaml_error(node, "must be a list")
     made: list[Any] = []
     yield made
     made.extend(loader.construct_sequence(node))
@@ -102,7 +102,7 @@ def _sequence(loader: yaml.SafeLoader, node: yaml.Node) -> Iterator[list[Any]]:
 
 def _mapping(loader: yaml.SafeLoader, node: yaml.Node) -> Iterator[dict[Hashable, Any]]:
     if not isinstance(node, yaml.MappingNode):
-        raise yaml_error(node, "keys with values are needed here")
+        raise yaml_error(node, "must be keys with values")
     made: dict[Hashable, Any] = {}
     yield made
     made.update(loader.construct_mapping(node))
@@ -110,14 +110,14 @@ def _mapping(loader: yaml.SafeLoader, node: yaml.Node) -> Iterator[dict[Hashable
 
 def _tagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Iterator[TaggedSection]:
     if not isinstance(node, yaml.MappingNode):
-        raise yaml_error(node, f"the tag {node.tag} is not understood here")
+        raise yaml_error(node, f"the tag {node.tag} is not supported here")
     made = TaggedSection(suffix, {})
     yield made
     made.update({str(k): v for k, v in loader.construct_mapping(node).items()})
 
 
 def _unknown(_: yaml.SafeLoader, node: yaml.Node) -> Any:
-    raise yaml_error(node, f"the tag {node.tag} is not understood")
+    raise yaml_error(node, f"the tag {node.tag} is not supported")
 
 
 _YAML: Final = "tag:yaml.org,2002:"

@@ -71,7 +71,7 @@ def _slice(call: Call) -> Result:
 
 def _narrow(call: Call) -> Result:
     if isinstance(call["start"], Tensor):
-        raise Unsupported("where it starts must be a number")
+        raise Unsupported("its start must be a number")
     axis = _axis(call)
     start = call["start"] % call["self"].shape[axis]
     return _cut(call, axis, start, start + call["length"])
@@ -124,7 +124,7 @@ def _repeat_each(call: Call) -> Result:
     """Each value several times in a row: an expansion of an axis of its own, then merged."""
     source, times = call["self"], call["repeats"]
     if call["dim"] is None or not isinstance(times, int):
-        raise Unsupported("only a number of repeats along one axis can be taken")
+        raise Unsupported("only a constant number of repeats along one axis is supported")
     axis, sides = _axis(call), source.shape
     apart = (*sides[: axis + 1], 1, *sides[axis + 1 :])
     grown = (*sides[: axis + 1], times, *sides[axis + 1 :])
@@ -183,7 +183,7 @@ def _index(call: Call) -> Result:
     if source.constant and len(given) == 1 and isinstance(places[0], Tensor):
         return call.emit("embedding", [source, given[0]])
     if any(not place.constant for place in given):
-        raise Unsupported("places that are computed cannot be taken")
+        raise Unsupported("computed indices are not supported")
     return call.emit("copy", [source])
 
 

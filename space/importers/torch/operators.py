@@ -68,7 +68,9 @@ def _attention(call: Call) -> Result:
 
 def _batch_norm(call: Call) -> Result:
     if call["training"] or call["use_input_stats"]:
-        raise Unsupported("normalises by the batch; export the model after model.eval()")
+        raise Unsupported(
+            "normalises with statistics of the batch; export the model after model.eval()"
+        )
     result = call.emit("batch_norm", [call["input"], call["weight"], call["bias"]])
     return _first(call, result)
 
@@ -129,7 +131,7 @@ def _adaptive(mode: str) -> Rule:
         if any(a % b for a, b in zip(before, after, strict=True)):
             raise Unsupported(
                 f"windows of several sizes: {_sides(before)} positions to {_sides(after)}; "
-                "choose a size of the result that divides the map"
+                "choose an output size that divides the feature map"
             )
         kernel = tuple(a // b for a, b in zip(before, after, strict=True))
         window = {"kernel": kernel, "stride": kernel, "start": (0,) * dims, "dilation": (1,) * dims}
@@ -191,7 +193,7 @@ def _power(call: Call) -> Result:
 def _binary(kind: str) -> Rule:
     def rule(call: Call) -> Result:
         if call["rounding_mode"] is not None:
-            raise Unsupported("a rounded quotient is no layer")
+            raise Unsupported("a rounded quotient is not supported")
         return call.emit(kind, [call["self"], call["other"]])
 
     return rule
@@ -211,7 +213,7 @@ def _embedding(call: Call) -> Result:
 
 def _masked(call: Call) -> Result:
     if isinstance(call["value"], Tensor) and not call["value"].constant:
-        raise Unsupported("what fills the masked places must be constant")
+        raise Unsupported("the value that fills masked positions must be constant")
     if not call["mask"].constant:
         raise Unsupported("the mask must be constant")
     return call.emit("identity", [call["self"]])
@@ -220,14 +222,14 @@ def _masked(call: Call) -> Result:
 def _where(call: Call) -> Result:
     maps = [t for t in (call["self"], call["other"]) if isinstance(t, Tensor) and not t.constant]
     if not call["condition"].constant or len(maps) != 1 or maps[0].shape != call.shape:
-        raise Unsupported("only a constant mask over one map can be taken")
+        raise Unsupported("only a constant mask over one feature map is supported")
     return call.emit("identity", maps)
 
 
 def _is_infinite(call: Call) -> Result:
     """Values of feature maps are finite; only a mask makes others, and masks are constants here."""
     if call["other"] not in (float("inf"), float("-inf")):
-        raise Unsupported("a comparison is no layer")
+        raise Unsupported("a comparison is not supported")
     return call.folded(0)
 
 
@@ -240,13 +242,13 @@ def _lstm(call: Call) -> Result:
     """Stacked layers one by one; each with its directions."""
     x, (h, c), weights = call["input"], call["hx"], call["params"]
     if not (h.constant and c.constant):
-        raise Unsupported("initial states must be constant")
+        raise Unsupported("initial states must be constants")
     directions, biases = 1 + bool(call["bidirectional"]), 2 * bool(call["has_biases"])
     hidden = weights[1].shape[1]
     if weights[1].shape[0] != 4 * hidden or len(weights) != call["num_layers"] * directions * (
         2 + biases
     ):
-        raise Unsupported("projected states (proj_size) cannot be taken")
+        raise Unsupported("projected states (proj_size) are not supported")
     each = directions * (2 + biases)
     states = []
     attributes = {

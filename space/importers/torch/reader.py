@@ -53,7 +53,9 @@ def graph_of(program: "ExportedProgram", name: str) -> Graph:
     """
     if not hasattr(program, "graph_signature"):
         hint = "take torch.export.export(model.eval(), (example,))"
-        raise ImportProblem(name, [f"a {type(program).__name__} is no exported program; {hint}"])
+        raise ImportProblem(
+            name, [f"a {type(program).__name__} is not an exported program; {hint}"]
+        )
     reading = _Reading(program, name)
     if reading.unknown:
         reading = _Reading(_decomposed(program), name)

@@ -33,8 +33,7 @@ def ocr_rpn(*, rows: int = 1024) -> Network:
     if rows < 1 or rows % _MULTIPLE:
         near = max(1, round(rows / _MULTIPLE)) * _MULTIPLE
         raise ValueError(
-            f"network ocr_rpn: rows is {rows}, it must be a multiple of {_MULTIPLE}; "
-            f"nearest: {near}"
+            f"network ocr_rpn: rows is {rows}, must be a multiple of {_MULTIPLE}; nearest: {near}"
         )
     net = Builder((3, rows, rows))
     levels = _pyramid(net, bottleneck_stages(net, stem(net)))

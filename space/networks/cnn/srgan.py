@@ -20,7 +20,7 @@ def srgan(*, rows: int = 96) -> Network:
         ValueError: ``rows`` is no size.
     """
     if rows < 1:
-        raise ValueError(f"network srgan: rows is {rows}, it must be at least 1")
+        raise ValueError(f"network srgan: rows is {rows}, must be at least 1")
     net = Builder((3, rows, rows))
     conv = partial(net.conv, kernel=3, bias=True)
     x = first = net.conv("conv1", INPUT, _CHANNELS, kernel=9, batch_norm=False, activation="prelu")

@@ -245,5 +245,5 @@ def check_option(
         rule = f"at least {least}" if most is None else f"from {least} to {most}"
         nearest = least if value < least else most
         raise ValueError(
-            f"network {network}: {option} is {value}, it must be {rule}; nearest: {nearest}"
+            f"network {network}: {option} is {value}, must be {rule}; nearest: {nearest}"
         )

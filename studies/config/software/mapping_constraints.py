@@ -81,7 +81,7 @@ def unfit(constraints: MappingConstraints, space: "HardwareSpace") -> Faults:
         found.add(top.key("levels").key(name), f"is no level of {space.name}; {near}")
     for rules in constraints.levels:
         if rules.level in levels:
-            for key, _, message in rules.misfits(levels[rules.level]):
+            for key, message in rules.misfits(levels[rules.level]):
                 found.add(top.key("levels").key(rules.level).key(key), message)
     if not found and constraints != UNCONSTRAINED:
         for broken in _contradictions(constraints, space):

@@ -151,15 +151,17 @@ def fill_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
     Raises:
         UserError: there is something already; nothing was changed.
     """
-    draft = folder.with_name(f".{folder.name}.{uuid4().hex}")
+    # of a path such as new/../copy, new is not made
+    place = folder.resolve()
+    draft = place.with_name(f".{place.name}.{uuid4().hex}")
     with choosing(folder):
         draft.mkdir(parents=True)
         try:
             _write(draft, parts)
             # a directory takes the place of none, or of an empty one
-            draft.rename(folder)
+            draft.rename(place)
         except OSError as error:
-            if folder.exists():
+            if place.exists():
                 raise UserError(
                     f"{folder} is there already ({error.strerror}); nothing was changed; choose "
                     "another directory"

@@ -34,7 +34,7 @@ def test_all_that_differs_is_listed(tmp_path: Path) -> None:
     with pytest.raises(WeightsError) as told:
         load_weights(model(), tmp_path / "mine.pt")
     text = str(told.value)
-    assert "features.0.weight is 16 x 1 x 3 x 3, the model has 8 x 1 x 3 x 3" in text
+    assert "features.0.weight has shape 16 x 1 x 3 x 3, must have 8 x 1 x 3 x 3" in text
     assert "and " in text
     assert "more" in text
     state = {**model().state_dict(), "classifier.wait": torch.zeros(1)}

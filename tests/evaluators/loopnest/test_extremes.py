@@ -264,6 +264,6 @@ def test_long_kernels_are_counted_without_walking_them():
 
 def test_a_layer_that_is_too_large_is_refused_where_it_is_made():
     with pytest.raises(
-        ValueError, match=r"layer l: macs is .*, it must be at most 9007199254740992"
+        ValueError, match=r"layer l: macs is .*, must be at most 9007199254740992"
     ):
         Layer("l", "gemm", k=10**6, c=10**6, p=10**6, input_size=(10**6, 1))

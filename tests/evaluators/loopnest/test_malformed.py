@@ -190,7 +190,10 @@ def test_all_that_is_wrong_is_said_at_once():
         ("WIO:// WIO:{0}//", "mapping has 2 levels, edge has 3"),
         ("WIO:// WIO:// --O:// WIO:{0}//", "mapping has 4 levels, edge has 3"),
         ("WIO:// W--:// WIO:{0}//", "glb cannot hold weights"),
-        ("WIO:// -IO:// WI-:{0}//", "dram is where outputs live, it must hold them"),
+        (
+            "WIO:// -IO:// WI-:{0}//",
+            "dram is the outermost level for outputs, so it must keep them",
+        ),
         ("WIO:// -IO:// WIO://", "mapping covers"),
     ],
 )

@@ -90,7 +90,7 @@ def test_more_levels_than_the_kernel_holds_are_refused():
     deep = edge()
     more = tuple(StorageLevel(f"l{i}", "sram", ALL, (1, 1), 4096, 4) for i in range(6))
     deep = replace(deep, levels=(deep.levels[0], *more, *deep.levels[1:]))
-    with pytest.raises(ValueError, match="edge: 9 levels, at most 8"):
+    with pytest.raises(ValueError, match="edge: 9 levels, must have at most 8"):
         MappingProblem.of_layer(LAYER, deep)
 
 

@@ -186,7 +186,7 @@ def test_faulty_tables_are_refused(tmp_path, rows, message):
 def test_columns_that_lack_are_named(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("node_nm,cell,size_bytes\n45,x,512\n")
-    with pytest.raises(ValueError, match="lacks the columns width_bytes, read_pj"):
+    with pytest.raises(ValueError, match="must have the columns width_bytes, read_pj"):
         load_sram_table(path, 45, "x")
 
 

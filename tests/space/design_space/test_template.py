@@ -179,7 +179,11 @@ def test_fractional_steps_meet_their_end(tmp_path: Path) -> None:
         ),
         ('"= pe_x / 2"', '"= mode"', "'mode' = 'private' is a text, must be a number"),
         ('"= 64 * word', '"= 64 / (pe_x - 1) * word', "define.spad_bytes of mine(pe_x=1"),
-        ("dram: lpddr4", "dram: lpddr4\ndram: hbm2", "line 3: dram: stands on line 2 already"),
+        (
+            "dram: lpddr4",
+            "dram: lpddr4\ndram: hbm2",
+            "line 3: dram: is already on line 2; give it once",
+        ),
         ("technology: cacti_45nm", "technology: [", "is not YAML: while parsing a flow"),
     ],
 )

@@ -98,7 +98,7 @@ def test_a_fault_is_named_with_its_place(tmp_path: Path, old: str, new: str, say
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("cluster_size: 4", "cluster_size: 3", "clusters of 3 do not divide 16 instances"),
+        ("cluster_size: 4", "cluster_size: 3", "cluster_size 3 must divide the 16 instances"),
         ("cluster_size: 4", "cluster_size: 2.5", "cluster_size: must be a whole number"),
         ("read_pj: 1", "read_pj: -1", "read_pj must be a number from 0 up"),
         ("mac_pj: 0.25", "mac_pj: -1", "mac_pj must be a number from 0 up"),

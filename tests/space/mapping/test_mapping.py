@@ -71,7 +71,7 @@ def test_a_valid_mapping_breaks_no_rule() -> None:
     ("mapping", "messages"),
     [
         (Mapping(GOOD.levels[:2]), ["mapping has 2 levels, chip has 3"]),
-        (with_level(0, level()), ["C: factors multiply to 1, the bound is 4"]),
+        (with_level(0, level()), ["C: factors multiply to 1, must multiply to the bound 4"]),
         (
             with_level(1, replace(GOOD.levels[1], temporal=ONES, spatial_x=factors(K=8))),
             ["glb: 8 children along x, has 4"],
@@ -79,7 +79,7 @@ def test_a_valid_mapping_breaks_no_rule() -> None:
         (
             with_level(1, replace(GOOD.levels[1], spatial_x=factors(K=2, P=2), spatial_y=ONES)),
             [
-                "K: factors multiply to 4, the bound is 8",
+                "K: factors multiply to 4, must multiply to the bound 8",
                 "glb: P may not be unrolled along x",
             ],
         ),

@@ -75,7 +75,9 @@ def test_loops_go_from_the_outside_in(bound: int, expected: Mapping) -> None:
 
 
 def test_what_falls_short_cannot_be_trimmed() -> None:
-    with pytest.raises(ValueError, match="K: factors multiply to 48, the bound is 49"):
+    with pytest.raises(
+        ValueError, match="K: factors multiply to 48, must multiply to the bound 49"
+    ):
         trimmed(covering(3, 2, x=4, y=2), (1, 1, 49, *(1,) * 5))
 
 
@@ -84,9 +86,9 @@ def test_what_falls_short_cannot_be_trimmed() -> None:
     [
         (48, []),
         (33, []),
-        (32, ["K: factors multiply to 48, the bound is 32; 32 would cover it"]),
-        (31, ["K: factors multiply to 48, the bound is 31; 32 would cover it"]),
-        (49, ["K: factors multiply to 48, the bound is 49"]),
+        (32, ["K: factors multiply to 48, must multiply to the bound 32; 32 would cover it"]),
+        (31, ["K: factors multiply to 48, must multiply to the bound 31; 32 would cover it"]),
+        (49, ["K: factors multiply to 48, must multiply to the bound 49"]),
     ],
 )
 def test_more_than_the_bound_is_covered_only_without_idle_steps(

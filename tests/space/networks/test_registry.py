@@ -45,10 +45,10 @@ def test_options_change_a_network() -> None:
     [
         ("srgan", {"row": 24}, "network srgan: option 'row' is not known; did you mean rows?"),
         ("vgg16", {"rows": 24}, "network vgg16: option 'rows' is not known; it has none"),
-        ("srgan", {"rows": "24"}, "rows is '24', it must be a whole number such as 96"),
-        ("srgan", {"rows": 0}, "network srgan: rows is 0, it must be at least 1"),
-        ("ocr_rpn", {"rows": 1000}, "rows is 1000, it must be a multiple of 32; nearest: 992"),
-        ("ocr_rpn", {"rows": -5}, "rows is -5, it must be a multiple of 32; nearest: 32"),
+        ("srgan", {"rows": "24"}, "rows is '24', must be a whole number such as 96"),
+        ("srgan", {"rows": 0}, "network srgan: rows is 0, must be at least 1"),
+        ("ocr_rpn", {"rows": 1000}, "rows is 1000, must be a multiple of 32; nearest: 992"),
+        ("ocr_rpn", {"rows": -5}, "rows is -5, must be a multiple of 32; nearest: 32"),
     ],
 )
 def test_wrong_options_are_refused(name: str, chosen: dict[str, int | str], message: str) -> None:

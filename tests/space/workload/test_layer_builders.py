@@ -210,7 +210,7 @@ def test_every_operator_has_a_row() -> None:
     [
         (
             lambda: ops.conv2d("c", 10, 12, 8, 3, groups=7),
-            "layer c: groups is 7, it must divide in_channels 10 and out_channels 12; nearest: 2",
+            "layer c: groups is 7, must divide in_channels 10 and out_channels 12; nearest: 2",
         ),
         (
             lambda: ops.conv2d("c", 4, 4, 2, 3),
@@ -218,11 +218,11 @@ def test_every_operator_has_a_row() -> None:
         ),
         (
             lambda: ops.conv1d("c", 4, 4, 9, 3, stride=0),
-            "layer c: stride is 0, it must be a whole number, at least 1",
+            "layer c: stride is 0, must be a whole number, at least 1",
         ),
         (
             lambda: ops.conv2d("c", 4, 4, (8, 8, 8), 3),
-            r"layer c: size is \(8, 8, 8\), it must be a whole number, at least 1",
+            r"layer c: size is \(8, 8, 8\), must be a whole number, at least 1",
         ),
         (
             lambda: ops.conv2d("c", 4, 4, 8, 3, activation="zzz"),
@@ -230,7 +230,7 @@ def test_every_operator_has_a_row() -> None:
         ),
         (
             lambda: ops.matmul("qk", 0, 1.5, 2, 3),  # type: ignore[arg-type]
-            "layer qk: batch_heads is 0, it must be .*; m is 1.5, it must be",
+            "layer qk: batch_heads is 0, must be .*; m is 1.5, must be",
         ),
         (
             lambda: ops.activation("a", "siluu", 4),  # type: ignore[arg-type]

@@ -64,8 +64,8 @@ def test_a_batch_is_made_once() -> None:
         ),
         ((A, B), ((INPUT,),), "every layer needs an entry in reads"),
         ((A, ADD), ((INPUT,), ("a",)), r"layer sum reads 2 maps, got \('a',\)"),
-        ((B, A), (("a",), (INPUT,)), "layer b reads 'a', which is no earlier layer"),
-        ((A, B), ((INPUT,), ("z",)), "layer b reads 'z', which is no earlier layer"),
+        ((B, A), (("a",), (INPUT,)), "layer b reads 'a', which is not an earlier layer"),
+        ((A, B), ((INPUT,), ("z",)), "layer b reads 'z', which is not an earlier layer"),
         (
             (A, Layer("b", "gemm", k=4, c=5)),
             ((INPUT,), ("a",)),

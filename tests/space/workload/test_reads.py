@@ -43,7 +43,7 @@ def test_a_reader_takes_a_box_of_a_map():
             Slice((0, 0, 0), (3, 6, 6), (8, 6, 6)),
             "second: a slice has 108 words where .* reads 144",
         ),
-        ("all", "second: slices holds 'all', it must be a Slice or None"),
+        ("all", "second: slices holds 'all', must be a Slice or None"),
     ],
 )
 def test_a_box_that_does_not_fit_is_refused(box, message):
@@ -52,16 +52,16 @@ def test_a_box_that_does_not_fit_is_refused(box, message):
 
 
 def test_there_is_one_box_for_each_map():
-    with pytest.raises(ValueError, match=r"slices is .*, it must hold one entry for each"):
+    with pytest.raises(ValueError, match=r"slices is .*, must hold one entry for each"):
         halves(slices=(HALF, None))
 
 
 @pytest.mark.parametrize(
     ("start", "size", "of", "message"),
     [
-        ((0, 0), (1, 1, 1), (1, 1, 1), r"start of a slice is \(0, 0\), it must be three whole"),
+        ((0, 0), (1, 1, 1), (1, 1, 1), r"start of a slice is \(0, 0\), must be three whole"),
         ((0, 0, 0), (0, 1, 1), (1, 1, 1), "size of a slice is .* at least 1"),
-        ((0, 1, 0), (1, 1, 1), (1, 1, 1), r"from \(0, 1, 0\) of .* does not lie in a map of"),
+        ((0, 1, 0), (1, 1, 1), (1, 1, 1), r"from \(0, 1, 0\) of .* is outside a map of"),
     ],
 )
 def test_a_slice_is_checked_at_birth(start, size, of, message):
@@ -105,7 +105,7 @@ def test_shared_weights_count_once():
     [
         (
             replace(ops.linear("again", 4, 4), weights_of="later"),
-            "again uses the weights of 'later', which is no earlier layer",
+            "again uses the weights of 'later', which is not an earlier layer",
         ),
         (
             replace(ops.linear("again", 4, 3), weights_of="fc"),
@@ -134,7 +134,9 @@ def test_a_map_that_cannot_be_followed_is_no_part_of_a_network():
 def test_an_output_is_a_layer():
     net = halves()
     assert replace(net, outputs=("first",)).outputs == ("first",)
-    with pytest.raises(ValueError, match="network halves: 'third' is an output and no layer"):
+    with pytest.raises(
+        ValueError, match="network halves: 'third' is listed as an output, but is not a layer"
+    ):
         replace(net, outputs=("third",))
 
 

@@ -187,7 +187,7 @@ def test_weights_of_ones_own_are_compressed(finished: Path, tmp_path: Path) -> N
     assert level["deviation_points"] == 0.0
     text = said("vgg16", "--width", "0.25", "--weights", given, "--out", tmp_path / "other")
     assert "does not fit the model" in text
-    assert "features.0.weight is 8 x 1 x 3 x 3, the model has 16 x 1 x 3 x 3" in text
+    assert "features.0.weight has shape 8 x 1 x 3 x 3, must have 16 x 1 x 3 x 3" in text
 
 
 def test_all_mistakes_are_said_at_once() -> None:
@@ -205,7 +205,7 @@ def test_all_mistakes_are_said_at_once() -> None:
         "--levels weights=2: 2 must be a fraction above 0 and below 1",
         "--width must be above 0 and up to 4, got 9",
         "--tolerance must be from 0 to 100 percentage points, got -1",
-        "--weights none.pt: there is no such file",
+        "--weights none.pt: no such file",
         "--epochs trains from scratch and --weights does not",
     ):
         assert fault in text, text

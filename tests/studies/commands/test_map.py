@@ -303,7 +303,7 @@ def test_all_bad_records_are_told_at_once(run):
     assert lines[0] == "error: cases.jsonl: 3 of 4 cases cannot be read"
     assert lines[1].startswith("  cases.jsonl:3: is not JSON")
     assert lines[2].startswith("  cases.jsonl:4: slip: arch.levels[0].size_word: is not a key")
-    assert lines[3].startswith("  cases.jsonl:5: deep: A1_rf256: 9 levels, at most 8")
+    assert lines[3].startswith("  cases.jsonl:5: deep: A1_rf256: 9 levels, must have at most 8")
 
 
 @pytest.mark.parametrize(

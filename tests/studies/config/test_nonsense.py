@@ -92,8 +92,11 @@ def test_all_of_it_is_sound(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("optimizer: &o {name: mobo, pool: *o}", "line 25: is not YAML: *o stands inside &o"),
-        ("objectives: &o [*o]", "line 25: is not YAML: *o stands inside &o"),
+        (
+            "optimizer: &o {name: mobo, pool: *o}",
+            "line 25: is not YAML: *o is inside &o, so it contains itself",
+        ),
+        ("objectives: &o [*o]", "line 25: is not YAML: *o is inside &o, so it contains itself"),
         ("extra: 2020-13-45", "line 25: is not YAML: '2020-13-45' is no timestamp"),
         ("extra: !!int abc", "line 25: is not YAML: 'abc' is no int"),
         ("extra: " + "9" * 5000, "line 25: is not YAML: '9999"),

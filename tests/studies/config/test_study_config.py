@@ -89,7 +89,7 @@ def test_all_errors_come_at_once_with_line_key_and_rule(tmp_path: Path) -> None:
         ("a: \x00", "is not YAML: "),
         ("- a\n", "line 1: must hold 'key: value' lines, holds a list"),
         ("just words", "line 1: must hold 'key: value' lines, holds a str"),
-        (TINY + "seed: 6\n", "line 11: seed: stands on line 1 already"),
+        (TINY + "seed: 6\n", "line 11: seed: is already on line 1; give it once"),
         (TINY.replace("[tiny_cnn]", "tiny_cnn"), "workloads: 'tiny_cnn' must be a list"),
         (TINY.replace("[tiny_cnn]", "[]"), "workloads: names no network"),
         (TINY.replace("[tiny_cnn]", "[tiny_cnn, tiny_cnn]"), "tiny_cnn occurs more than once"),
@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
         load_config(tmp_path)
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(
-        UserError, match=r"is not text in UTF-8: byte 0xff at position 0; save it as UTF-8"
+        UserError, match=r"is not UTF-8 text: byte 0xff at position 0; save it as UTF-8"
     ):
         load_config(tmp_path / "binary.yaml")
 

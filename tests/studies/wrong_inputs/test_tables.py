@@ -36,13 +36,16 @@ def changed(text: str, case: str) -> str:
 
 @pytest.fixture(scope="module")
 def place(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a study and files that are none; nothing in it changes."""
+    """A folder with a study and files that are none; only the two that tests write change."""
     folder = tmp_path_factory.mktemp("place") / "place"
     copytree(finished, folder)
     (folder / "a.txt").write_text("mine")
     (folder / "bin.yaml").write_bytes(b"\xff\xfe\x00")
     (folder / "empty").touch()
     (folder / "folder").mkdir()
+    (folder / "folder" / "note.txt").write_text("mine")
+    for name in ("wrong.yaml", "own.yaml"):
+        (folder / name).touch()
     (folder / "plan.json").write_text("{}")
     return folder
 

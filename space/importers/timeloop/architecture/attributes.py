@@ -30,15 +30,15 @@ _READ: Final = (
 #: must have one of these values, because others change counts, cycles or energies in ways that
 #: a case cannot say
 _NEUTRAL: Final[dict[str, tuple[str, str]]] = {
-    "min_utilization": ("0", "a least utilization is not checked"),
+    "min_utilization": ("0", "a minimum utilization is not checked"),
     "allow_overbooking": ("no", "overbooking is not modelled"),
     "has_power_gating": ("no", "power gating is not modelled"),
     "tile_partition_supported": ("no", "runtime partitions are not modelled"),
     "network_fill_latency": ("0", "latencies of networks are not modelled"),
     "network_drain_latency": ("0", "latencies of networks are not modelled"),
-    "wire_energy": ("0", "wires are not modelled; give energy_per_hop"),
+    "wire_energy": ("0", "wires are not modelled; use energy_per_hop"),
     "energy_per_ingress": ("0", "energy of an ingress is not modelled"),
-    "network_type": ("1:1 1:N", "a network between peers is not modelled"),
+    "network_type": ("1:1 1:N", "networks between peers are not modelled"),
     "per_dataspace_bandwidth_consumption_scale": ("", "scaled bandwidths are not modelled"),
 }
 
@@ -142,7 +142,7 @@ def refuse_unknown(
     names = [*known, *NO_EFFECT]
     for name, entry in own.items():
         if name not in names and name not in mentioned and not name.isupper():
-            faults.add(entry.place, f"is not understood; {nearest(name, names)}{hint}")
+            faults.add(entry.place, f"is not known; {nearest(name, names)}{hint}")
 
 
 def storage_fields(attributes: Attributes, kind: str, faults: Faults) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _block_and_cluster(attributes: Attributes, word_bits: int, faults: Faults) -
         if entry is not None:
             faults.add(
                 entry.place,
-                f"{width} bits are not words of a block * bits of a word * cluster size: "
+                f"{width} bits must be words of a block * bits of a word * cluster size: "
                 f"{block or 1} * {word_bits} * {cluster or 1}",
             )
         return block or 1, cluster or 1
@@ -236,7 +236,7 @@ def _size_words(
     }
     given = {name: value for name, value in stated.items() if value is not None}
     if len(given) > 1 and "sizeKB" in given:
-        faults.add(attributes.at.place, f"has several sizes: {', '.join(given)}")
+        faults.add(attributes.at.place, f"has several sizes, {', '.join(given)}; give one of them")
     if not given:
         if not dram and not any(attributes.find((n,), Faults()) for n in (*stated, *_DEPTH)):
             faults.add(attributes.at.place, "has no size: give depth, entries or sizeKB")

@@ -48,9 +48,7 @@ def apply_energies(entry: Entry, architecture: Architecture, faults: Faults) -> 
         }
     for name in ("wire", "Wire", *architecture.parts.networks):
         if any(tables.get(name, {}).values()):
-            faults.add(
-                entry.place, f"has energies for {name}: networks of their own are not modelled"
-            )
+            faults.add(entry.place, f"has energies for {name}: separate networks are not modelled")
     compute = architecture.parts.compute
     if compute is not None and compute.name in tables:
         architecture.record["mac"]["energy_pJ"] = _energy(_COMPUTE, tables[compute.name])
@@ -72,7 +70,7 @@ def _tables(entry: Entry, faults: Faults) -> dict[str, Table]:
     """Return energies by component and action; of equal actions the most expensive one."""
     keys = section(entry, faults)
     if "ERT summaries" in keys:
-        faults.add(entry.place, "is a summary of v0.2, which is not read; give the ERT itself")
+        faults.add(entry.place, "is a summary of v0.2, which is not supported; give the ERT")
         return {}
     refuse_others(keys, ("version", "tables", "table_summary"), faults)
     given = keys.get("tables", keys.get("table_summary"))

@@ -73,7 +73,7 @@ def _node(node: Entry, state: _NodeState, parallel: bool) -> list[Entry]:
     tag = node.value.tag if isinstance(node.value, TaggedSection) else ""
     if tag not in _TAGS:
         what = f"the tag !{tag}" if tag else f"{shown(node.value)}, which has no tag,"
-        faults.add(node.place, f"{what} is no node; {nearest(tag, _TAGS)}")
+        faults.add(node.place, f"{what} is not a node; {nearest(tag, _TAGS)}")
         return []
     keys = section(node, faults)
     if tag in _BRANCHES:
@@ -96,7 +96,7 @@ def _refuse_sparse(keys: Mapping[str, Entry], state: _NodeState) -> None:
     for name in ("sparse_optimizations", "networks"):
         entry = keys.get(name)
         if entry is not None and entry.value:
-            state.context.faults.add(entry.place, "is not modelled; only dense cases are read")
+            state.context.faults.add(entry.place, "is not modelled; only dense cases are supported")
 
 
 def _direct_path(keys: Mapping[str, Entry], state: _NodeState) -> list[Entry]:
@@ -116,7 +116,7 @@ def _leaf(
     own = section(keys["attributes"], faults) if "attributes" in keys else {}
     for side in MESH:
         if side in own:
-            faults.add(own[side].place, f"has no effect in v0.4; say spatial: {{{side}: ...}}")
+            faults.add(own[side].place, f"has no effect in v0.4; use spatial: {{{side}: ...}}")
     scope = Scope(own, state.scope)
     fanout = _fanout(keys.get("spatial"), scope, state)
     if parallel and (container or fanout != (1, 1)):
@@ -158,7 +158,7 @@ def _fan(node: Entry, name: str, fanout: Mesh, container: bool, state: _NodeStat
     around = Attributes(node, {}, state.inherited, state.scope)
     network = network_energies(around, state.context.faults) if fanout != (1, 1) else {}
     if state.parts.compute is not None:
-        state.context.faults.add(node.place, "stands behind the multipliers, which come last")
+        state.context.faults.add(node.place, "is behind the multipliers, which must come last")
     names = (name, f"inter_{name}_spatial")
     state.parts.chain.append(Fanout(names, fanout, network, node.place))
     state.mesh = (state.mesh[0] * fanout[0], state.mesh[1] * fanout[1])
@@ -169,7 +169,10 @@ def _component(
 ) -> None:
     faults = state.context.faults
     if "[" in name:
-        faults.add(node.place, f"{shown(name)}: v0.4 says how many by spatial, not by a range")
+        faults.add(
+            node.place,
+            f"{shown(name)}: v0.4 gives the number of instances by spatial, not by a range",
+        )
     class_name = word(keys.get("class"), node.place, "class", faults)
     kind = kind_of(class_name)
     context = state.context.of_classes(keys.get("class"), keys.get("subclass"))
@@ -188,7 +191,9 @@ def _component(
     elif class_name != "?":
         known = ("DRAM", "SRAM", "regfile", "smartbuffer_SRAM", "storage", "intmac", "compute")
         hint = nearest(class_name, known)
-        faults.add(keys["class"].place, f"{class_name} is neither memory nor compute; {hint}")
+        faults.add(
+            keys["class"].place, f"{class_name} is neither a memory nor a compute class; {hint}"
+        )
 
 
 def _constraints(
@@ -201,6 +206,6 @@ def _constraints(
         if target is None or not entry.value:
             continue
         if container and kind != "spatial":
-            faults.add(entry.place, "has no effect at a container: no loops or tensors are there")
+            faults.add(entry.place, "has no effect at a container, which has no loops and tensors")
         elif not container or fanout != (1, 1):
             state.parts.constraints.append(Constraint(target, Entry(entry.place, kind), entry))

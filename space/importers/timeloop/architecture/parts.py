@@ -132,7 +132,7 @@ class Parts:
     def add_compute(self, found: Compute, faults: Faults) -> None:
         """Take the multipliers; there is one kind of them."""
         if self.compute is not None:
-            faults.add(found.place, f"is a second compute unit beside {self.compute.place.path}")
+            faults.add(found.place, f"is a second compute unit, besides {self.compute.place.path}")
         self.compute = found
 
 
@@ -159,7 +159,7 @@ class Context:
     def miss(self, part: str, paths: Sequence[Path]) -> None:
         """Note that files lack a part, unless it may stand in what could not be read."""
         if self.unread.isdisjoint(paths):
-            self.faults.add(Place(", ".join(map(str, paths)) or "files"), f"has no {part}")
+            self.faults.add(Place(", ".join(map(str, paths)) or "files"), f"has no {part}; add it")
 
     def of_classes(self, *kinds: Entry | None) -> "Context":
         """Return the context of a component, in which its classes declare attributes."""
@@ -186,7 +186,7 @@ def name_and_count(text: str, place: Place, scope: Scope, faults: Faults) -> tup
         return text, 1
     match = _RANGE.fullmatch(text)
     if match is None:
-        faults.add(place, f"{shown(text)} is no name with a range, such as PE[0..15]")
+        faults.add(place, f"{shown(text)} must be a name with a range, such as PE[0..15]")
         return text.partition("[")[0] or "?", 1
     try:
         first, last = scope.number(match["first"]), scope.number(match["last"])
@@ -195,7 +195,9 @@ def name_and_count(text: str, place: Place, scope: Scope, faults: Faults) -> tup
         return match["name"], 1
     count = last - first + 1
     if count < 1 or count != int(count):
-        faults.add(place, f"{shown(text)} has no instances")
+        faults.add(
+            place, f"{shown(text)} has no instances; its last index must not be below its first"
+        )
         return match["name"], 1
     return match["name"].strip(), int(count)
 
@@ -212,5 +214,5 @@ def mesh_of(attributes: Attributes, count: int, faults: Faults) -> Mesh:
     x = x or max(1, count // (y or 1))
     y = y or max(1, count // x)
     if x * y != count:
-        faults.add(attributes.at.place, f"has {count} instances, which are no mesh of {x} x {y}")
+        faults.add(attributes.at.place, f"has {count} instances, but a mesh of {x} x {y}")
     return x, y

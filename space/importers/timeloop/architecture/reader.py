@@ -74,7 +74,8 @@ def read_architecture(entry: Entry, context: Context) -> Architecture:
     version = keys.get("version")
     if version is not None and str(version.value) not in _VERSIONS:
         context.faults.add(
-            version.place, f"{shown(version.value)} is not read; known: {', '.join(_VERSIONS)}"
+            version.place,
+            f"{shown(version.value)} is not supported; supported: {', '.join(_VERSIONS)}",
         )
     if "nodes" in keys:
         parts = read_nodes(entry, context)
@@ -100,9 +101,9 @@ def _assemble(parts: Parts, place: Place, faults: Faults) -> Architecture:
     memories = [part for part in parts.chain if isinstance(part, Memory)]
     _check_names(parts, memories, faults)
     if not levels and not faults:
-        faults.add(place, "has no memory")
+        faults.add(place, "has no memory; the outermost component must be one")
     if parts.compute is None:
-        faults.add(place, "has no multipliers: a component of class intmac, or such")
+        faults.add(place, "has no multipliers; add a component of a compute class such as intmac")
     inner = [_level(memory, fans, faults) for memory, fans in reversed(levels)]
     mesh = parts.compute.mesh if parts.compute else (1, 1)
     record = {

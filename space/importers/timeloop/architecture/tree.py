@@ -46,7 +46,7 @@ def read_tree(entry: Entry, context: Context) -> Parts:
     while branch is not None:
         listed = items(branch, faults)
         if len(listed) != 1:
-            faults.add(branch.place, f"must hold one branch, as for Timeloop, got {len(listed)}")
+            faults.add(branch.place, f"must hold exactly one branch, got {len(listed)}")
         if not listed:
             break
         node = section(listed[0], faults)
@@ -97,7 +97,7 @@ def _inside(
     refuse_unknown(own, (*STORAGE_NAMES, *COMPUTE_NAMES), context.mentioned, faults)
     for side in MESH:
         if side in own:
-            faults.add(own[side].place, "is read at a component only, not at a branch")
+            faults.add(own[side].place, "is allowed at a component only, not at a branch")
     inherited = {**around.inherited, **{k: v for k, v in own.items() if k not in MESH}}
     scope = Scope(own, around.scope)
     count = name_and_count(name, place, scope, faults)[1]
@@ -127,7 +127,9 @@ def _component(
     elif kind == "unknown" and class_name != "?":
         known = ("DRAM", "SRAM", "regfile", "smartbuffer_SRAM", "storage", "intmac", "compute")
         hint = nearest(class_name, known)
-        faults.add(keys["class"].place, f"{class_name} is neither memory nor compute; {hint}")
+        faults.add(
+            keys["class"].place, f"{class_name} is neither a memory nor a compute class; {hint}"
+        )
 
 
 def refuse_network_energy(own: Mapping[str, Entry], context: Context) -> None:

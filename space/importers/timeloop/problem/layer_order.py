@@ -107,7 +107,7 @@ def read_plan(folder: Path, files: Mapping[str, Path], faults: Faults) -> Plan:
     order, structure = folder / ORDER, folder / _STRUCTURE
     present = {path.name for path in folder.iterdir()} & {ORDER, _STRUCTURE}
     if len(present) > 1:
-        faults.add(Place(str(order)), f"stands beside {structure}; only one of them can order")
+        faults.add(Place(str(order)), f"excludes {structure}; give the order in one of them only")
     if ORDER in present:
         return _read_order(name, order, files, faults)
     if present:
@@ -142,7 +142,9 @@ def _read_order(name: str, path: Path, files: Mapping[str, Path], faults: Faults
     uses = Counter(names)
     for total in sums.values():
         if uses[total.name] > 1:
-            faults.add(total.place, f"makes a second layer {total.name!r}; give it another name")
+            faults.add(
+                total.place, f"adds a second layer called {total.name!r}; give it another name"
+            )
         for source in total.added:
             _refuse_unknown(source, total.place.key("from"), names, faults)
     edges, factors = _edges(keys.get("edges"), names, faults)
@@ -165,11 +167,13 @@ def _refuse_twice(steps: tuple[Step, ...], faults: Faults) -> None:
             again = f"{{{step.name}_2: {step.file}}}" if step.file else "another one"
             faults.add(
                 step.place,
-                f"{step.name!r} is the name of {seen[step.name].path} too; name it {again}",
+                f"{step.name!r} is also the name of {seen[step.name].path}; name it {again}",
             )
         seen.setdefault(step.name, step.place)
         if is_input(step.name):
-            faults.add(step.place, f"no layer can be called {step.name!r}: maps from outside are")
+            faults.add(
+                step.place, f"no layer may be called {step.name!r}, which is the network's input"
+            )
 
 
 def _step(item: Entry, files: Mapping[str, Path], faults: Faults) -> Step | None:
@@ -209,12 +213,18 @@ def _pool(entry: Entry, faults: Faults) -> Pool:
     refuse_others(keys, ("pool", "kernel", "stride", "padding", "ceil"), faults)
     kind = word(keys.get("pool"), entry.place, "pool", faults)
     if kind not in (*_POOLS, "?"):
-        faults.add(keys["pool"].place, f"{shown(kind)} is no pool; {did_you_mean(kind, _POOLS)}")
+        faults.add(
+            keys["pool"].place, f"{shown(kind)} is not a pooling; {did_you_mean(kind, _POOLS)}"
+        )
     kernel = _pair(keys["kernel"], 1, faults) if "kernel" in keys else None
     stride = _pair(keys["stride"], 1, faults) if "stride" in keys else None
     padding = _pair(keys["padding"], 0, faults) if "padding" in keys else (0, 0)
     if kernel is None and len(keys) > 1:
-        faults.add(entry.place, "has no kernel; a pool over the whole map has no other key either")
+        faults.add(
+            entry.place,
+            "has no kernel; only a pooling over the whole map may leave it out, and has "
+            "no other key",
+        )
     ceil = truth(keys["ceil"].value) if "ceil" in keys else False
     if ceil is None:
         faults.add(keys["ceil"].place, f"must be true or false, got {shown(keys['ceil'].value)}")
@@ -267,7 +277,7 @@ def _sums(entry: Entry | None, layers: list[str], faults: Faults) -> dict[str, S
         elif before.added and name != before.name:
             faults.add(item.place, f"calls the sum at {base!r} {name!r}, {before.place} does not")
         if is_input(name):
-            faults.add(item.place, f"no layer can be called {name!r}: maps from outside are")
+            faults.add(item.place, f"no layer may be called {name!r}, which is the network's input")
         found[base] = Sum(name, base, (*before.added, source), before.place)
     return found
 
@@ -286,7 +296,7 @@ def _edges(
         kind = word(keys["as"], item.place, "as", faults) if "as" in keys else "input"
         if kind not in ("input", "weights", "?"):
             hint = did_you_mean(kind, ("input", "weights"))
-            faults.add(keys["as"].place, f"{shown(kind)} is no part of a layer; {hint}")
+            faults.add(keys["as"].place, f"{shown(kind)} is not a part of a layer; {hint}")
         if "?" in (source, reader):
             continue
         _refuse_unknown(source, item.place.key("from"), names, faults)
@@ -294,9 +304,9 @@ def _edges(
         known = factors if kind == "weights" else edges
         before = known.get(reader, Edge((), item.place))
         if known is factors and before.sources:
-            faults.add(item.place, f"{reader!r} reads {before.sources[0]!r} as weights already")
+            faults.add(item.place, f"{reader!r} already reads {before.sources[0]!r} as weights")
         elif source in before.sources:
-            faults.add(item.place, f"stands twice: {reader!r} reads {source!r} already")
+            faults.add(item.place, f"is given twice: {reader!r} already reads {source!r}")
         known[reader] = Edge((*before.sources, source), before.place)
     return edges, factors
 
@@ -305,7 +315,7 @@ def _refuse_unknown(
     name: str, place: Place, names: list[str], faults: Faults, outside: bool = True
 ) -> None:
     if name not in names and not (outside and is_input(name)):
-        faults.add(place, f"{shown(name)} is no layer; {did_you_mean(name, names)}")
+        faults.add(place, f"{shown(name)} is not a layer; {did_you_mean(name, names)}")
 
 
 def _read_structure(name: str, path: Path, files: Mapping[str, Path], faults: Faults) -> Plan:

@@ -107,10 +107,13 @@ def _files(folder: Path, faults: Faults) -> tuple[dict[str, Path], dict[str, dic
         if set(document) == {"shape"} and path.name in shapes:
             continue
         if path.stem in files:
-            faults.add(Place(str(path)), f"is layer {path.stem!r}, as {files[path.stem].name} is")
+            faults.add(
+                Place(str(path)),
+                f"is layer {path.stem!r}, as is {files[path.stem].name}; rename one of the files",
+            )
         files.setdefault(path.stem, path)
     if not files:
-        faults.add(place, "holds no layers: no .yaml file with a problem")
+        faults.add(place, "holds no layers; it must have .yaml files, each with a problem")
     return files, {stem: held[path] for stem, path in files.items()}
 
 
@@ -129,9 +132,9 @@ def _read_file(
     keys = section(Entry(place, document), faults)
     for name, entry in keys.items():
         if name not in _READ:
-            faults.add(entry.place, f"is no part of a layer; {nearest(name, _READ)}")
+            faults.add(entry.place, f"is not a part of a layer; {nearest(name, _READ)}")
     if "problem" not in keys:
-        faults.add(place, "has no problem; a directory of layers holds nothing else")
+        faults.add(place, "has no problem; every .yaml file of a directory of layers must have one")
         return None
     variables = keys.get("variables", Entry(place, None))
     return read_layer(stem, keys["problem"], Scope(section(variables, faults)), faults)
@@ -170,10 +173,15 @@ class _Assembly:
                 self._lost.add(step.name)
             self._add_sums()
         if self._plan.input and not any(INPUT in sources for sources in self.reads):
-            self._faults.add(self._plan.place.key("input"), f"no layer reads {INPUT!r}")
+            self._faults.add(
+                self._plan.place.key("input"), f"no layer reads {INPUT!r}, the input of the network"
+            )
         for total in self._waiting.values() if not self._faults else ():
             added = " and ".join(map(repr, total.added))
-            self._faults.add(total.place, f"{added} and {total.base!r} wait for each other")
+            self._faults.add(
+                total.place,
+                f"{added} and {total.base!r} read each other, a cycle; remove one of the edges",
+            )
 
     def _append(self, layer: Layer, sources: tuple[str, ...]) -> None:
         self.layers.append(layer)
@@ -194,8 +202,8 @@ class _Assembly:
             if name not in self._lost:
                 self._faults.add(
                     place,
-                    f"{reader!r} cannot read {name!r}, which does not stand before it in the "
-                    "order: a cycle, or another order is needed",
+                    f"{reader!r} cannot read {name!r}, which is not before it in the "
+                    "order; change the order, or remove the cycle",
                 )
             return ""
         if total is None or name not in self._waiting:
@@ -212,13 +220,13 @@ class _Assembly:
         """Return the shape of feature maps side by side; None after a fault."""
         unknown = [source for source in sources if source not in self._shapes]
         if unknown:
-            self._faults.add(step.place, f"reads {unknown[0]!r}, whose shape nothing says")
+            self._faults.add(step.place, f"reads {unknown[0]!r}, whose shape is not given")
         if unknown or not sources:
             return None
         shapes = [self._shapes[source] for source in sources]
         if len({shape[1:] for shape in shapes}) > 1:
             maps = " and ".join(map(_described, shapes, sources))
-            self._faults.add(step.place, f"{step.name!r} cannot read {maps} side by side")
+            self._faults.add(step.place, f"{step.name!r} cannot read {maps} concatenated")
             return None
         return (sum(shape[0] for shape in shapes), *shapes[0][1:])
 
@@ -276,7 +284,7 @@ class _Assembly:
         if pool.name in self._names:
             self._faults.add(
                 step.place,
-                f"needs a pool {pool.name!r} before it, but that is another layer's name",
+                f"needs a pool {pool.name!r} before it, but another layer has that name",
             )
         self._append(pool, sources)
         return found, (pool.name,)
@@ -288,7 +296,9 @@ class _Assembly:
         edge = self._plan.factors[step.name]
         place = edge.place or step.place
         if not self._given[step.file].product or len(sources) > 1:
-            self._faults.add(place, f"{step.name!r} has weights: it is no product of two matrices")
+            self._faults.add(
+                place, f"{step.name!r} has weights, so it is not a product of two feature maps"
+            )
             return layer, sources
         words = layer.weight_words
         for factor in self._maps(edge, step):

@@ -165,7 +165,7 @@ def _term(
         if text not in known:
             what = "dimension" if known is dims else "coefficient"
             hint = f"; {nearest(text, known)}" if known else ""
-            faults.add(term.place, f"{shown(text)} is no {what}{hint}")
+            faults.add(term.place, f"{shown(text)} is not a {what}{hint}")
             return []
     return texts
 
@@ -187,7 +187,7 @@ def _refuse_sparse(
         except NoValueError:
             dense = False
         if not dense:
-            faults.add(entry.place, f"{shown(value)} of {name}: only dense cases are read")
+            faults.add(entry.place, f"{shown(value)} of {name}: only dense cases are supported")
 
 
 def _assign(spaces: list[_Space], place: Place, faults: Faults) -> dict[str, str]:
@@ -199,11 +199,11 @@ def _assign(spaces: list[_Space], place: Place, faults: Faults) -> dict[str, str
     written = [space for space in spaces if space.written]
     read = [space for space in spaces if not space.written]
     if len({space.name for space in spaces}) < len(spaces):
-        faults.add(place, "has two data spaces of one name")
+        faults.add(place, "has two data spaces of the same name")
     if len(written) != 1 or len(read) != 2:
         faults.add(
             place,
-            f"needs two data spaces that are read and one with read_write, got "
+            f"must have two data spaces without and one with read_write, got "
             f"{len(read)} and {len(written)}",
         )
         return {}

@@ -57,7 +57,7 @@ def read_shape(entry: Entry | None, place: Place, faults: Faults) -> tuple[dict[
             held = section(Entry(Place(str(path)), load(path, faults)), faults)
             refuse_others(held, ("shape",), faults)
             return _shape_keys(held.get("shape", Entry(Place(str(path)), {})), faults)
-        faults.add(at, f"{shown(name)} is no known shape; {did_you_mean(name, _NAMES)}")
+        faults.add(at, f"{shown(name)} is not a known shape; {did_you_mean(name, _NAMES)}")
         return {}, at
     return _shape_keys(entry, faults)
 

@@ -107,12 +107,13 @@ def test_features_that_scores_add_up_are_complete_before_they_are_read() -> None
 
 def test_a_depth_that_holds_the_same_or_moves_the_same_is_refused() -> None:
     assert faults([QUERIES, FEATURES], scores=2) == [
-        "what scores makes: its stay cannot end with loop 2, which is not along it"
+        "what scores makes: its stay cannot end with loop 2, which does not run over any "
+        "of its ranks"
     ]
     assert faults([QUERIES, FEATURES], context=1) == [
-        "what a.context makes must not stay beyond loop 2, because it would be loaded as often"
+        "what a.context makes must not stay beyond loop 2, because that would not save any load"
     ]
 
 
 def test_tiles_cover_less_than_the_rank() -> None:
-    assert faults([(SCORES, P, 4)]) == ["a loop covers 4 of 4 at a time: it must cover less"]
+    assert faults([(SCORES, P, 4)]) == ["a loop covers 4 of 4 at a time, must cover less"]

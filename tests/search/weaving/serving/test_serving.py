@@ -155,7 +155,7 @@ def test_requests_that_cannot_be_counted_are_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rule": "string"}, "no serving policy 'string'; did you mean strings?"),
+        ({"rule": "string"}, "serving policy 'string' is not known; did you mean strings?"),
         ({"shed": -1.0}, "shed must be a number from 0 up"),
         ({"shed": float("nan")}, "shed must be"),
         ({"slack_window": -0.1}, "slack_window must be"),

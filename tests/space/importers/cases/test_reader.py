@@ -87,11 +87,11 @@ def test_windows_keep_stride_and_dilation_with_their_axis():
             ([[["A"]], [["B"]]],) * 3,
             "dims.B: indexes Weights, Inputs, Outputs; A",
         ),
-        ({"A": 2}, ([], [[["A"]]], []), "dims.A: indexes Inputs; the model has no such"),
+        ({"A": 2}, ([], [[["A"]]], []), "dims.A: indexes Inputs; the model has no dim"),
         ({"A": 2}, ([], [], []), "dims.A: indexes nothing"),
         ({"A": 2}, ([[["A"], ["A"]]], [], []), "only Inputs can have windows"),
         ({"A": 2}, ([[["Z"]]], [], []), "'Z' is not a dimension"),
-        ({"A": 2}, ([[["A", "up"]]], [], []), "coefficient 'up' has no value"),
+        ({"A": 2}, ([[["A", "up"]]], [], []), "coefficient 'up' is not in problem.coefficients"),
     ],
 )
 def test_what_the_model_cannot_do_is_named(dims, ranks, says):

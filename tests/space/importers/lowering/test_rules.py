@@ -112,13 +112,13 @@ def test_what_cannot_be_lowered_is_told_together() -> None:
     lines = caught.value.problems
     assert [line.split(" ")[0] for line in lines] == ["odd", "other", "volume"]
     assert "'log'" in lines[0]
-    assert "3 dimensions of positions" in lines[2]
+    assert "3 spatial dimensions" in lines[2]
 
 
 def test_a_graph_without_layers_is_a_problem() -> None:
     g = GraphMaker(image=(1, 4, 8, 8))
     g.reshape("image", 1, 256)
-    with pytest.raises(ImportProblem, match="no operator that makes a layer"):
+    with pytest.raises(ImportProblem, match="no operator that becomes a layer"):
         lower(g.graph())
 
 
@@ -129,7 +129,7 @@ def test_a_batch_that_is_mixed_into_positions_becomes_one_image_or_a_problem() -
     assert (made.batch, made.layers[0].p, made.layers[0].c) == (1, 4, 6)
     g = GraphMaker(image=(2, 4, 8, 8))
     g.conv(g.reshape("image", 4, 2, 8, 8), 8)
-    with pytest.raises(ImportProblem, match="not the batch alone"):
+    with pytest.raises(ImportProblem, match="more than the batch"):
         lower(g.graph())
 
 
@@ -176,7 +176,7 @@ def test_weights_that_are_not_learned_are_not_taken_for_one() -> None:
 def test_tensors_without_values_are_a_problem() -> None:
     g = GraphMaker(image=(1, 0, 8, 8))
     g.act("image")
-    with pytest.raises(ImportProblem, match="so no values"):
+    with pytest.raises(ImportProblem, match="so it has no values"):
         lower(g.graph())
 
 

@@ -30,11 +30,11 @@ def refusal(proto: ModelProto, folder: Path, **dimensions: Any) -> str:
     ("content", "message"),
     [
         (b"", "the file is empty"),
-        (b"import torch\nprint('no model')\n", "no ONNX model"),
+        (b"import torch\nprint('no model')\n", "not an ONNX model"),
         (b"PK\x03\x04" + b"\xff" * 99, "export the model to ONNX"),
         (b"\x08\x0a", "it has no graph"),
-        (residual().SerializeToString()[:-40], "no ONNX model, or a part of one"),
-        (os.urandom(0) + bytes(range(256)), "no ONNX model"),
+        (residual().SerializeToString()[:-40], "not an ONNX model, or only a part of one"),
+        (os.urandom(0) + bytes(range(256)), "not an ONNX model"),
     ],
 )
 def test_files_that_hold_no_model(tmp_path: Path, content: bytes, message: str) -> None:
@@ -56,7 +56,7 @@ def test_what_is_no_file(tmp_path: Path, name: str, message: str) -> None:
 def test_open_dimensions_are_named_with_what_to_write(tmp_path: Path) -> None:
     proto = model([node("Add", "a b", "y")], {"a": ("batch", 3), "b": (None, 3)}, "y")
     text = refusal(proto, tmp_path)
-    assert "dimensions batch, b.0 of 2 of 2 inputs are not known: a (batch, 3), b (b.0, 3)" in text
+    assert "dimensions batch, b.0 of 2 of 2 inputs have no size: a (batch, 3), b (b.0, 3)" in text
     assert "{file: net.onnx, dimensions: {batch: 1, b.0: 1}}" in text
     assert "archloom networks net.onnx --set batch=1 --set b.0=1" in text
 
@@ -71,7 +71,7 @@ def test_weights_that_are_inputs(tmp_path: Path) -> None:
     """As in files that are exported without parameters."""
     shapes = {"x": (1, 3, 8, 8), "w": (4, 3, 1, 1)}
     text = refusal(model([node("Conv", "x w", "y")], shapes, "y"), tmp_path)
-    assert "its weight w is an input without values; export the model with its parameters" in text
+    assert "its weight w is an input of the model; export the model with its parameters" in text
     computed = [node("Relu", "w", "v"), node("Conv", "x v", "y")]
     text = refusal(model(computed, shapes, "y"), tmp_path)
     assert "input 2, its weight, is computed at run time" in text
@@ -80,16 +80,16 @@ def test_weights_that_are_inputs(tmp_path: Path) -> None:
 def test_dimensions_that_no_input_has(tmp_path: Path) -> None:
     proto = model([node("Relu", "x", "y")], {"x": ("batch", 3)}, "y")
     text = refusal(proto, tmp_path, bach=2, batch="2")
-    assert "dimension 'bach' is none of its inputs'; did you mean batch?" in text
-    assert "dimension batch is '2', it must be a whole number" in text
+    assert "dimension 'bach' is not a dimension of its inputs; did you mean batch?" in text
+    assert "dimension batch is '2', must be a whole number" in text
     assert "not known" not in text
 
 
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ((0, 3), r"dimensions x\.0 of the input are not known"),
-        ((-1, 3), r"dimensions x\.0 of the input are not known"),
+        ((0, 3), r"dimensions x\.0 of the input have no size"),
+        ((-1, 3), r"dimensions x\.0 of the input have no size"),
         ((2**62, 3), r"has more than 2\*\*53 elements"),
         ((2**40, 2**40), r"has more than 2\*\*53 elements"),
         ((1,) * 17, "17 dimensions, at most 16"),
@@ -104,7 +104,7 @@ def test_shapes_that_no_input_has(tmp_path: Path, shape: Any, message: str) -> N
 def test_inputs_without_a_rank(tmp_path: Path) -> None:
     proto = model([node("Relu", "x", "y")], {"x": (1,)}, "y")
     proto.graph.input[0].type.tensor_type.ClearField("shape")
-    assert "input x: it is no tensor whose rank is known" in refusal(proto, tmp_path)
+    assert "input x: it must be a tensor of known rank" in refusal(proto, tmp_path)
 
 
 def test_sizes_that_a_file_was_not_exported_for(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_unsupported_operators_are_listed_once_with_their_nodes(tmp_path: Path) 
     constants = {"k": numbers(1), "w": weight(1, 6, 4), "r": weight(1, 6, 2)}
     text = refusal(model(nodes, {"x": (1, 4, 4)}, "y", constants), tmp_path)
     assert text == (
-        "operators that are not read: TopK (nodes best, again); "
+        "operators that are not supported: TopK (nodes best, again); "
         "com.microsoft.FusedMatMul (node fused); GRU (node cell); RandomNormalLike (node noise)"
     )
 
@@ -144,7 +144,7 @@ def test_loops_and_computed_conditions_are_not_read(tmp_path: Path) -> None:
     ]
     constants = {"zero": np.float32(0), "two": np.int64(2)}
     text = refusal(model(nodes, {"x": ()}, "z", constants), tmp_path)
-    assert "If with a condition that is computed (node fork); Loop (node loop)" in text
+    assert "If with a computed condition (node fork); Loop (node loop)" in text
 
 
 def edited(change: Callable[[ModelProto], Any], seed: str = "residual") -> ModelProto:
@@ -163,29 +163,35 @@ EDITS: dict[str, tuple[Callable[[ModelProto], Any], str]] = {
     "no outputs": (lambda m: m.graph.ClearField("output"), "the graph has no outputs"),
     "an output that nothing makes": (
         lambda m: setattr(m.graph.output[0], "name", "nil"),
-        "output nil: no node makes it",
+        "output nil: no node computes it",
     ),
-    "opset 6": (lambda m: setattr(m.opset_import[0], "version", 6), "opset 6 is not read, only 7"),
-    "a new opset": (lambda m: setattr(m.opset_import[0], "version", 999), "opset 999 is not read"),
+    "opset 6": (
+        lambda m: setattr(m.opset_import[0], "version", 6),
+        "opset 6 is not supported; supported: 7",
+    ),
+    "a new opset": (
+        lambda m: setattr(m.opset_import[0], "version", 999),
+        "opset 999 is not supported",
+    ),
     "an unknown operator": (
         lambda m: setattr(m.graph.node[2], "op_type", "Rely"),
-        r"operators that are not read: Rely \(node relu_c\)",
+        r"operators that are not supported: Rely \(node relu_c\)",
     ),
     "a constant that is gone": (
         lambda m: m.graph.initializer.pop(0),
-        r"node conv_a \(Conv\): it reads 'w1'; no node makes it",
+        r"node conv_a \(Conv\): it reads 'w1'; no node computes it",
     ),
     "another order": (
         lambda m: m.graph.node.insert(0, m.graph.node.pop(2)),
-        r"relu_c \(Relu\): it reads 'b'; a node after it makes it",
+        r"relu_c \(Relu\): it reads 'b'; a later node computes it",
     ),
     "a cycle": (
         lambda m: m.graph.node[1].input.__setitem__(0, "d"),
-        r"batchnormalization_b \(BatchNormalization\): it reads 'd'; a node after it",
+        r"batchnormalization_b \(BatchNormalization\): it reads 'd'; a later node",
     ),
     "a result made twice": (
         lambda m: m.graph.node.append(m.graph.node[2]),
-        r"relu_c \(Relu\): another node makes 'c' too",
+        r"relu_c \(Relu\): 'c' is also the result of another node",
     ),
     "two constants of a name": (
         lambda m: m.graph.initializer.append(m.graph.initializer[0]),
@@ -201,11 +207,11 @@ EDITS: dict[str, tuple[Callable[[ModelProto], Any], str]] = {
     ),
     "stride 0": (
         lambda m: attribute(m, 0, "strides").ints.__setitem__(0, 0),
-        "attribute strides is 0, it must be from 1",
+        "attribute strides is 0, must be from 1",
     ),
     "a stride too many": (
         lambda m: attribute(m, 0, "strides").ints.append(2),
-        r"conv_a \(Conv\): its inputs and attributes do not go together",
+        r"conv_a \(Conv\): its inputs and attributes do not fit together",
     ),
     "channels that groups do not divide": (
         lambda m: setattr(attribute(m, 4, "group"), "i", 3),
@@ -241,7 +247,7 @@ EDITS: dict[str, tuple[Callable[[ModelProto], Any], str]] = {
     ),
     "a name that is no text": (
         lambda m: m.MergeFromString(b"\x3a\x06\x0a\x04\x1a\x02\xff\xfe"),
-        "no text in UTF-8",
+        "not UTF-8",
     ),
 }
 
@@ -255,14 +261,17 @@ def test_damage(tmp_path: Path, change: Callable[[ModelProto], Any], message: st
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({"location": "no.bin"}, r"data file no\.bin is missing in the model's folder"),
-        ({"location": "../up.bin"}, r"'\.\./up\.bin' does not lie in the model's folder"),
-        ({"location": "/etc/passwd"}, "'/etc/passwd' does not lie in the model's folder"),
-        ({}, "'' does not lie in the model's folder"),
+        ({"location": "no.bin"}, r"data file no\.bin is missing from the folder of the model"),
+        ({"location": "../up.bin"}, r"'\.\./up\.bin' is not in the folder of the model"),
+        ({"location": "/etc/passwd"}, "'/etc/passwd' is not in the folder of the model"),
+        ({}, "'' is not in the folder of the model"),
         ({"location": "is.bin", "offset": "-1"}, "offset of its data file is '-1'"),
         ({"location": "is.bin", "offset": "9" * 99}, "must be a whole number"),
-        ({"location": "is.bin", "length": "3"}, "864 bytes from 0 are needed, 3 are declared"),
-        ({"location": "is.bin", "offset": "200"}, "864 bytes from 200 are needed"),
+        (
+            {"location": "is.bin", "length": "3"},
+            "864 bytes from offset 0 are needed, 3 are declared",
+        ),
+        ({"location": "is.bin", "offset": "200"}, "864 bytes from offset 200 are needed"),
     ],
 )
 def test_data_files(tmp_path: Path, entries: dict[str, str], message: str) -> None:
@@ -308,6 +317,6 @@ def test_data_outside_of_the_models_folder_is_not_read_through_a_link(tmp_path: 
             assert _outside(tensor, folder, 8) is not None
         else:
             with pytest.raises(
-                OnnxError, match=r"is a link to .*secret, out of the model's folder"
+                OnnxError, match=r"is a link to .*secret, outside the folder of the model"
             ):
                 _outside(tensor, folder, 8)

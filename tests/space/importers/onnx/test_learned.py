@@ -127,7 +127,9 @@ def test_weights_in_a_file_of_their_own_are_not_needed(tmp_path: Path) -> None:
     inside, outside = graph_of(residual(), tmp_path), read_graph(saved(proto, tmp_path))
     assert inside == outside
     (tmp_path / "w2.bin").write_bytes(b"short")
-    with pytest.raises(ImportProblem, match=r"tensor w2: data file w2\.bin: 1152 bytes from 8"):
+    with pytest.raises(
+        ImportProblem, match=r"tensor w2: data file w2\.bin: 1152 bytes from offset 8"
+    ):
         read_graph(tmp_path / "net.onnx")
 
 
@@ -164,5 +166,5 @@ def test_a_data_file_that_is_missing_is_told_once(tmp_path: Path) -> None:
     (problem,) = caught.value.problems
     first = ", ".join(tensor.name for tensor in proto.graph.initializer[:3])
     rest = len(proto.graph.initializer) - 3
-    missing = "data file net.onnx.data is missing in the model's folder"
+    missing = "data file net.onnx.data is missing from the folder of the model"
     assert problem == f"tensors {first} and {rest} more: {missing}"

@@ -81,29 +81,29 @@ def test_a_tensor_has_one_branch(tmp_path):
 @pytest.mark.parametrize(
     ("buffer", "fan", "message"),
     [
-        ("temporal: {factors: [C=2]}", "", "wants C=2 at buffer; the mapping has C=4"),
+        ("temporal: {factors: [C=2]}", "", "needs C=2 at buffer; the mapping has C=4"),
         ("temporal: {factors: [P<=4, C>=1, K<7, R>0]}", "", ""),
-        ("temporal: {factors: [C<=2]}", "", "wants C<=2 at buffer; the mapping has C=4"),
-        ("temporal: {factors: [C>4]}", "", "wants C>4 at buffer"),
+        ("temporal: {factors: [C<=2]}", "", "needs C<=2 at buffer; the mapping has C=4"),
+        ("temporal: {factors: [C>4]}", "", "needs C>4 at buffer"),
         ("temporal: {factors: [C0, K=900]}", "", ""),
-        ("temporal: {permutation: [K, C]}", "", "from the innermost as K C; the mapping has C K"),
-        ("temporal: {permutation: [K]}", "", "from the innermost as K; the mapping has C K"),
+        ("temporal: {permutation: [K, C]}", "", "from the innermost, as K C; the mapping has C K"),
+        ("temporal: {permutation: [K]}", "", "from the innermost, as K; the mapping has C K"),
         ("temporal: {permutation: [N, C]}", "", ""),
-        ("temporal: {no_iteration_over_dataspaces: [Outputs]}", "", "wants K=1 at buffer"),
-        ("temporal: {must_iterate_over_dataspaces: [Inputs]}", "", "wants K=1 at buffer"),
-        ("temporal: {default_max_factor: 4}", "", "wants K<=4 at buffer; the mapping has K=6"),
+        ("temporal: {no_iteration_over_dataspaces: [Outputs]}", "", "needs K=1 at buffer"),
+        ("temporal: {must_iterate_over_dataspaces: [Inputs]}", "", "needs K=1 at buffer"),
+        ("temporal: {default_max_factor: 4}", "", "needs K<=4 at buffer; the mapping has K=6"),
         ("temporal: {maximize_dims: [[C, K]], remainders: 1}", "", ""),
-        ("dataspace: {keep: [Inputs]}", "", "wants Inputs kept at buffer; the mapping bypasses it"),
-        ("dataspace: {bypass: [Outputs]}", "", "wants Outputs to bypass buffer"),
+        ("dataspace: {keep: [Inputs]}", "", "needs Inputs kept at buffer; the mapping bypasses it"),
+        ("dataspace: {bypass: [Outputs]}", "", "needs Outputs to bypass buffer"),
         ("max_overbooked_proportion: {proportion: 0}", "", ""),
         ("max_overbooked_proportion: {proportion: 0.1}", "", "overbooking is not modelled"),
-        ("sparsity: {x: 1}", "", "'sparsity' is no directive that is understood"),
-        ("", "spatial: {permutation: [P], split: 0}", "wants P along Y of PE"),
-        ("", "spatial: {permutation: [R, P], split: 1}", "wants P along Y of PE"),
+        ("sparsity: {x: 1}", "", "'sparsity' is not a supported directive"),
+        ("", "spatial: {permutation: [P], split: 0}", "needs P along Y of PE"),
+        ("", "spatial: {permutation: [R, P], split: 1}", "needs P along Y of PE"),
         ("", "spatial: {permutation: [P, R], split: 1}", ""),
         ("", "spatial: {split: 999}", ""),
-        ("", "spatial: {split: 0}", "wants P along Y of PE; the mapping has it along X"),
-        ("", "spatial: {split: 3}", "wants a split of 3; the mapping has 1"),
+        ("", "spatial: {split: 0}", "needs P along Y of PE; the mapping has it along X"),
+        ("", "spatial: {split: 3}", "needs a split of 3; the mapping has 1"),
         ("", "temporal: {factors: [P=1]}", "has no effect at a container"),
     ],
 )
@@ -129,11 +129,11 @@ def test_constraints_beside_a_tree_are_limits_only(tmp_path):
     # the model of v0.3 takes nothing from them, and what it keeps breaks them
     found = constrained(tmp_path, "target: register, type: bypass, bypass: [Weights]")
     assert found == [
-        "limits.yaml: architecture_constraints.targets[0]: wants Weights to bypass register; "
+        "limits.yaml: architecture_constraints.targets[0]: needs Weights to bypass register; "
         "the mapping keeps it"
     ]
     found = constrained(tmp_path, "target: buffer, type: spatial, no_reuse: [Weights]")
-    assert "wants no reuse of Weights below buffer" in found[0]
+    assert "needs no reuse of Weights below buffer" in found[0]
     met = "target: buffer, type: bypass, bypass: [Weights]"
     limits = f"architecture_constraints: {{targets: [{{{met}}}]}}"
     assert read(tmp_path, arch=TREE, problem=PROBLEM, mapping=MAPPING, limits=limits)
@@ -147,7 +147,7 @@ def test_other_forms_of_constraint_lists(tmp_path):
         "map_constraints: [{target: 1, type: temporal, factors: P1}]",
     ):
         found = faults(tmp_path, arch=TREE, problem=PROBLEM, mapping=MAPPING, limits=text)
-        assert "wants P=1 at buffer; the mapping has P=2" in found[0]
+        assert "needs P=1 at buffer; the mapping has P=2" in found[0]
 
 
 def test_limits_of_a_search_are_not_limits_of_a_mapping(tmp_path):
@@ -162,4 +162,4 @@ def test_shares_of_the_multipliers(tmp_path):
         "target: register, type: parallelism, min: 1.1",
     )
     assert len(found) == 1
-    assert "wants 1.1 of the multipliers in use; the mapping uses 12 of 12" in found[0]
+    assert "needs a share of 1.1 of the multipliers in use; the mapping uses 12 of 12" in found[0]

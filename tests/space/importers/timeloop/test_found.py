@@ -42,7 +42,7 @@ def test_variables_in_capitals_may_be_left_over(tmp_path):
     """After the front end has put in their values, nothing reads them."""
     read(tmp_path, arch=arch(branch="PSUM_DATAWIDTH: 32, WORD_2: 8"), problem=GEMM)
     (fault,) = faults(tmp_path, arch=arch(branch="Psum_width: 32"), problem=GEMM)
-    assert "Psum_width: is not understood" in fault
+    assert "Psum_width: is not known" in fault
 
 
 def test_entries_count_before_a_depth(tmp_path):
@@ -60,13 +60,13 @@ def test_a_file_that_cannot_be_read_lacks_nothing(tmp_path):
 def test_the_products_of_an_unknown_dimension_are_not_blamed(tmp_path):
     text = "mapping: [{target: buffer, type: temporal, factors: M=4 N=6 C=8}]"
     (fault,) = faults(tmp_path, arch=arch(), problem=GEMM, mapping=text)
-    assert "'C' is no dimension" in fault
+    assert "'C' is not a dimension" in fault
 
 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("ERT_summary: {ERT summaries: {top.mac: {mac: {energy: 1}}}}", "give the ERT itself"),
+        ("ERT_summary: {ERT summaries: {top.mac: {mac: {energy: 1}}}}", "give the ERT"),
         ("ERT: {version: 0.4, tables: []}", "ERT: has no tables"),
         ("ERT: {version: 0.4}", "ERT: has no tables"),
     ],

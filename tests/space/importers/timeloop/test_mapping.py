@@ -154,7 +154,7 @@ def test_a_memory_names_the_fan_out_below_it(tmp_path):
     by_container = mapping.replace("target: buffer, type: spatial", "target: PE, type: spatial")
     assert mapped(tmp_path, mapping, arch) == mapped(tmp_path, by_container, arch)
     assert (
-        "several fan-outs below it; say which of column, PE" in refused(tmp_path, mapping, NODES)[0]
+        "several fan-outs below it; name one of column, PE" in refused(tmp_path, mapping, NODES)[0]
     )
 
 
@@ -182,7 +182,7 @@ mapping:
     assert found["buffer"]["spatial"]["Y"] == {"R": 1, "S": 1, "Q": 1, "C": 1, "K": 3, "N": 1}
     assert found["buffer"]["spatial"]["fanoutX"] == 4
     wrong = mapping.replace("factors: P1}", "factors: P2}").replace("factors: P=2", "factors: P=1")
-    assert "puts loops at rows, which holds nothing" in refused(tmp_path, wrong, arch)[0]
+    assert "puts loops at rows, which holds no tensor" in refused(tmp_path, wrong, arch)[0]
     wrong = mapping.replace(
         "rows, type: datatype, bypass: [Weights", "rows, type: datatype, keep: [Weights"
     )
@@ -211,30 +211,46 @@ problem:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("K=2 C=4", "K=2 C=2", "factors of C multiply to 2, but the problem has C = 4"),
-        ("K=2 C=4", "K0 C=4", "factors of K multiply to 18, but the problem has K = 6"),
-        ("K=2 C=4", "'K=2 C=4,3'", "C=4,3: imperfect factors are not read"),
-        ("K=2 C=4", "K=2 C<=4", "a mapping says its factors with = only"),
-        ("K=2 C=4", "K=2 C=-4", "'C=-4' is no list of factors, such as C=4 K=1"),
-        ("K=2 C=4", "K=2 C=4 X=1", "'X' is no dimension; known: R, S, P, Q, C, K, N"),
+        (
+            "K=2 C=4",
+            "K=2 C=2",
+            "factors of C multiply to 2, must multiply to the bound 4 of the problem",
+        ),
+        (
+            "K=2 C=4",
+            "K0 C=4",
+            "factors of K multiply to 18, must multiply to the bound 6 of the problem",
+        ),
+        ("K=2 C=4", "'K=2 C=4,3'", "C=4,3: imperfect factors are not supported"),
+        ("K=2 C=4", "K=2 C<=4", "factors of a mapping must be written with ="),
+        ("K=2 C=4", "K=2 C=-4", "'C=-4' must be a list of factors, such as C=4 K=1"),
+        ("K=2 C=4", "K=2 C=4 X=1", "'X' is not a dimension; known: R, S, P, Q, C, K, N"),
         ("K=2 C=4", "[4, 2]", "factors[0]: must be factors such as C=4, got 4"),
         ("K=2 C=4", "{K: 2}", "factors: must be a list, got {'K': 2}"),
         ("permutation: CK", "permutation: CKC", "permutation: names C twice"),
-        ("permutation: CK", "permutation: CX", "permutation: 'X' is no dimension"),
+        ("permutation: CK", "permutation: CX", "permutation: 'X' is not a dimension"),
         ("permutation: CK", "permutation: 7", "permutation: must be a list, got 7"),
-        ("split: 2", "split: 1", "puts P=4 K=3 along Y of buffer, which has 3 there"),
-        ("split: 2", "split: 9", "along X of buffer, which has 4 there; split is the number"),
+        ("split: 2", "split: 1", "puts P=4 K=3 along Y of buffer, which has only 3"),
+        ("split: 2", "split: 9", "along X of buffer, which has only 4; split is the number"),
         ("split: 2", "split: -1", "split: must be 0 or more, got -1"),
         ("split: 2", "split: 0.5", "split: must be a whole number, got 0.5"),
-        ("split: 2", "splits: 2", "splits: is not understood; the nearest that is: split"),
-        ("target: DRAM", "target: DREAM", "'DREAM' is no memory; did you mean DRAM"),
-        ("target: DRAM", "target: 3", "3 is no memory; they count from 0 to 2"),
+        ("split: 2", "splits: 2", "splits: is not known; the nearest known name is split"),
+        ("target: DRAM", "target: DREAM", "'DREAM' is not a memory; did you mean DRAM"),
+        ("target: DRAM", "target: 3", "3 is not a memory; memories are numbered 0 to 2"),
         ("target: DRAM, ", "", "mapping[0]: has no target"),
-        ("type: temporal, factors: K", "factors: K", "mapping[0]: has no type; known: temporal"),
-        ("type: datatype", "type: datatypes", "'datatypes' is no directive that is understood"),
-        ("type: datatype, bypass: [Weights], keep: [Inputs]", "type: utilization", "no part of"),
-        ("type: datatype", "type: skew", "'skew' is no directive that is understood"),
-        ("bypass: [Weights]", "bypass: [Weight]", "'Weight' is no data space; did you mean"),
+        (
+            "type: temporal, factors: K",
+            "factors: K",
+            "mapping[0]: has no type; valid types: temporal",
+        ),
+        ("type: datatype", "type: datatypes", "'datatypes' is not a supported directive"),
+        (
+            "type: datatype, bypass: [Weights], keep: [Inputs]",
+            "type: utilization",
+            "is a constraint, which a mapping may not have",
+        ),
+        ("type: datatype", "type: skew", "'skew' is not a supported directive"),
+        ("bypass: [Weights]", "bypass: [Weight]", "'Weight' is not a data space; did you mean"),
         ("keep: [Inputs]", "keep: [Weights]", "both keeps and bypasses Weights"),
         ("keep: [Inputs]", "keep: 3", "keep: must be a list, got 3"),
         ("keep: [Inputs]", "no_coalesce: [Inputs]", "which is not modelled"),
@@ -243,11 +259,15 @@ problem:
             "no_reuse: [Inputs]}",
             "no_reuse: is ['Inputs'], which is not modelled",
         ),
-        ("target: register", "target: DRAM", "is a second directive beside mapping[0]"),
+        (
+            "target: register",
+            "target: DRAM",
+            "is a second directive of its type, besides mapping[0]",
+        ),
         (
             "split: 2",
             "split: 2, rmw_first_update: [Outputs]",
-            "rmw_first_update: is not understood",
+            "rmw_first_update: is not known",
         ),
     ],
 )
@@ -260,11 +280,11 @@ def test_mappings_that_are_refused(old, new, message, tmp_path):
 
 def test_loops_without_a_place_are_not_missed_as_well(tmp_path):
     found = refused(tmp_path, MAPPING.replace("target: DRAM", "target: DREAM"))
-    assert found == ["mapping.yaml: mapping[0].target: 'DREAM' is no memory; did you mean DRAM?"]
+    assert found == ["mapping.yaml: mapping[0].target: 'DREAM' is not a memory; did you mean DRAM?"]
 
 
 def test_other_slips(tmp_path):
-    assert "mapping.yaml: has no mapping" in refused(tmp_path, "mapper: {}")
+    assert "mapping.yaml: has no mapping; add it" in refused(tmp_path, "mapper: {}")
     assert "mapping: must be a list, got 3" in refused(tmp_path, "mapping: 3")[0]
     nowhere = MAPPING + "".join(
         f"- {{target: {level}, type: bypass, bypass: [Outputs]}}\n"
@@ -275,9 +295,9 @@ def test_other_slips(tmp_path):
     )
     assert "no memory keeps Outputs" in refused(tmp_path, nowhere)[0]
     fan = MAPPING.replace("target: register", "target: PE")
-    assert "PE is a fan-out, without a memory" in " ".join(refused(tmp_path, fan, NODES))
+    assert "PE is a fan-out, which has no loops in time" in " ".join(refused(tmp_path, fan, NODES))
     none = MAPPING.replace("target: buffer, type: spatial", "target: DRAM, type: spatial")
-    assert "puts P=4 along X of DRAM, which has 1 there" in " ".join(refused(tmp_path, none))
+    assert "puts P=4 along X of DRAM, which has only 1" in " ".join(refused(tmp_path, none))
     differ = """
 mapping:
 - {target: DRAM, type: temporal, factors: C=4 R=3 K=3 P=2}
@@ -286,6 +306,6 @@ mapping:
 """
     assert "no_reuse differs between the fan-outs" in refused(tmp_path, differ, NODES)[0]
     absent = differ.replace("target: column", "target: columns")
-    assert "'columns' is no fan-out; did you mean column" in refused(tmp_path, absent, NODES)[0]
+    assert "'columns' is not a fan-out; did you mean column" in refused(tmp_path, absent, NODES)[0]
     register = differ.replace("target: column", "target: DRAM")
     assert "DRAM has no fan-out below it" in refused(tmp_path, register, NODES)[0]

@@ -69,20 +69,23 @@ both: {<<: [*base, {c: 4}]}
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1\na: 2", "x.yaml: line 2: a: stands on line 1 already"),
+        ("a: 1\na: 2", "x.yaml: line 2: a: is already on line 1; give it once"),
         ("a: [1,\nb: 2", "x.yaml: line 2: is not YAML: while parsing a flow sequence, expected"),
         ("- 1", "must be keys with values, got [1]"),
-        ("? [a]\n: 1", "a key must be a plain word"),
-        ("a: !Component", "the tag !Component is not understood here"),
-        ("a: !!timestamp now", "timestamp is not understood"),
-        ("a: !!int many", "'many' is no int"),
-        ("a: !!seq {b: 1}", "a list is needed here"),
-        ("a: !!map [1]", "keys with values are needed here"),
-        ("a: !!str [1]", "a plain value is needed here"),
+        ("? [a]\n: 1", "a key must be plain text"),
+        ("a: !Component", "the tag !Component is not supported here"),
+        ("a: !!timestamp now", "timestamp is not supported"),
+        ("a: !!int many", "'many' is not a valid int"),
+        ("a: !!seq {b: 1}", "must be a list"),
+        ("a: !!map [1]", "must be keys with values"),
+        ("a: !!str [1]", "must be a plain value"),
         ("a: " + "9" * 5000, "is a number of over 100 characters"),
         ("a: *b", "found undefined alias"),
-        ("a: &a [*a]", "x.yaml: line 1: is not YAML: *a stands inside &a"),
-        ("a: " + "[" * 61 + "]" * 61, "has over 100000 values, or nests deeper than 60"),
+        ("a: &a [*a]", "x.yaml: line 1: is not YAML: *a is inside &a, so it contains itself"),
+        (
+            "a: " + "[" * 61 + "]" * 61,
+            "has over 100000 values, or is nested more than 60 levels deep",
+        ),
         (r'a: "\ud83d"', "half of a surrogate pair"),
         ("[" * 5000, "is nested too deeply"),
         ("---\na: 1\n---\nb: 1", "expected a single document"),
@@ -110,14 +113,14 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.yaml").write_bytes(b"a: \xff")
     assert load(tmp_path / "latin.yaml", found) == {}
     assert "cannot be read: No such file or directory" in found.sentences[0]
-    assert "is not text in UTF-8: 'utf-8' codec" in found.sentences[1]
+    assert "is not UTF-8 text: 'utf-8' codec" in found.sentences[1]
 
 
 def test_templates_are_named_with_their_line(tmp_path):
     text = "a: {{ width }}\nb: 1 # {{ comment }}\n{% if c %}\nc: 2\n"
     data, found = loaded(tmp_path, text)
     assert data == {}
-    assert "line 1 has the template expression '{{ width }}', which is not read" in found[0]
+    assert "line 1 has the template expression '{{ width }}', which is not supported" in found[0]
     assert "line 3 has the template expression '{% if c %}'" in found[1]
     assert len(found) == 2
     # a search path alone includes nothing
@@ -137,15 +140,15 @@ ignore_me: 3
     plain = read(tmp_path, arch=TREE, problem=PROBLEM, mapping=MAPPING)
     assert read(tmp_path, arch=arch, problem=PROBLEM, mapping=MAPPING, beside=beside) == plain
     found = faults(tmp_path, arch=TREE, problem=PROBLEM, mapping=MAPPING, more="maper: {}")
-    assert found == ["more.yaml: maper: is not understood; the nearest that is: mapper"]
+    assert found == ["more.yaml: maper: is not known; the nearest known name is mapper"]
     sparse = "sparse_optimizations: {targets: [{name: buffer}]}"
     found = faults(tmp_path, arch=TREE, problem=PROBLEM, mapping=MAPPING, more=sparse)
-    assert "only dense cases are read" in found[0]
+    assert "only dense cases are supported" in found[0]
 
 
 def test_what_stands_in_two_files(tmp_path):
     found = faults(tmp_path, arch=TREE, problem=PROBLEM, mapping=MAPPING, more=TREE)
-    assert "more.yaml: architecture: stands in" in found[0]
+    assert "more.yaml: architecture: is also in" in found[0]
     first, second = "variables: {side: 4}", "variables: {side: 5}"
     found = faults(tmp_path, arch=TREE, problem=PROBLEM, one=first, two=second)
     assert "two.yaml: variables.side: has another value in" in found[0]
@@ -157,7 +160,7 @@ def test_everything_that_is_missing_is_named(tmp_path):
     with pytest.raises(TimeloopError) as error:
         read_timeloop([empty], empty, empty, ert_path=empty)
     assert [fault.split(": ")[1] for fault in error.value.faults] == [
-        *("has no architecture", "has no problem", "has no ERT", "has no mapping")
+        f"has no {part}; add it" for part in ("architecture", "problem", "ERT", "mapping")
     ]
 
 
@@ -234,9 +237,9 @@ ERT:
         ("system.DRAM", "system.DREAM", "ERT: has no table for DRAM; did you mean DREAM"),
         ("mac[0..11]", "max[0..11]", "ERT: has no table for mac"),
         ("energy: 64", "energy: -1", "energy: must be 0 or more, got -1"),
-        ("energy: 64", "energy: .nan", "must be a number of usual size, got nan"),
-        ("energy: 64", "enrgy: 64", "enrgy: is not understood; did you mean energy"),
-        ("  tables:", "  tabels:", "ERT.tabels: is not understood"),
+        ("energy: 64", "energy: .nan", "must be a number between -2**62 and 2**62, got nan"),
+        ("energy: 64", "enrgy: 64", "enrgy: is not known; did you mean energy"),
+        ("  tables:", "  tabels:", "ERT.tabels: is not known"),
         ("actions: [{name: compute", "actons: [{name: compute", "has no actions for system.PE"),
         ("system.DRAM\n", "system.wire\n", "has energies for wire"),
     ],
@@ -276,4 +279,4 @@ def test_keys_in_either_spelling():
     found = Faults()
     entry = Entry(Place("x"), {"word-bits": 8, "word_bits": 8, "depth": 3})
     assert set(section(entry, found)) == {"word_bits", "depth"}
-    assert found.sentences == ("x: word_bits: stands here as word-bits too",)
+    assert found.sentences == ("x: word_bits: is the same key as word-bits; give it once",)

@@ -83,7 +83,9 @@ def test_a_size_that_depends_on_the_data_is_told() -> None:
 
 
 def test_a_model_that_is_not_exported_is_told() -> None:
-    message = r"mine: a Linear is no exported program; take torch\.export\.export\(model\.eval\(\)"
+    message = (
+        r"mine: a Linear is not an exported program; take torch\.export\.export\(model\.eval\(\)"
+    )
     with pytest.raises(ImportProblem, match=message):
         network_of(nn.Linear(2, 3), "mine")
 

@@ -67,7 +67,7 @@ def test_frames_gather_both_ways():
 
 @pytest.mark.parametrize(("width", "nearest"), [(3, 4), (2048, 2047)])
 def test_a_width_that_cannot_be(width, nearest):
-    why = f"width is {width}, it must be from 4 to 2047; nearest: {nearest}"
+    why = f"width is {width}, must be from 4 to 2047; nearest: {nearest}"
     with pytest.raises(ValueError, match=why):
         network("ocr_recognizer", width=width)
     assert network("ocr_recognizer", width=nearest).params == 8_331_301

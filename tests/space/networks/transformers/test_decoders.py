@@ -58,7 +58,7 @@ def test_chunks_of_a_prompt_do_the_work_of_the_whole_prompt_but_for_pairs_that_m
     dropped = 32 * 2 * 4096 * 256 * 256
     assert first.macs + second.macs == whole.macs - dropped
     assert prod(second.map_shape("input:layer3.keys")) == 4096 * 256
-    with pytest.raises(ValueError, match="sequence_length is 256, it must be from 1 to 248"):
+    with pytest.raises(ValueError, match="sequence_length is 256, must be from 1 to 248"):
         network("gpt3_6_7b_prefill", sequence_length=256, cached=1800)
 
 
@@ -88,7 +88,7 @@ def test_a_window_bounds_what_a_token_reads(length, seen):
 def test_a_chunk_reads_no_more_than_its_first_token_sees():
     net = network("mistral_7b_prefill", sequence_length=1024, cached=8000)
     assert layer_of(net, "layer0.scores").k == 4095 + 1024
-    with pytest.raises(ValueError, match="sequence_length is 4097, it must be from 1 to 4096"):
+    with pytest.raises(ValueError, match="sequence_length is 4097, must be from 1 to 4096"):
         network("mistral_7b_prefill", sequence_length=4097)
 
 
@@ -131,7 +131,7 @@ def test_a_causal_prompt_may_be_longer_than_a_window():
     net = network("mistral_7b_prefill", sequence_length=5000, causal=True)
     seen = sum(min(i + 1, 4096) for i in range(5000))
     assert layer_of(net, "layer3.scores").seen_macs == seen * 32 * 128
-    with pytest.raises(ValueError, match="causal is 1, it must be true or false"):
+    with pytest.raises(ValueError, match="causal is 1, must be true or false"):
         network("mistral_7b_prefill", causal=1)
 
 
@@ -183,7 +183,7 @@ def test_mixtral():
     few = network("mixtral_8x7b_prefill", sequence_length=512, active_experts=2)
     assert layer_of(few, "layer0.expert_gate").p == 512
     assert (few.macs, few.params) == (even.macs, even.params)
-    with pytest.raises(ValueError, match="active_experts is 1, it must be from 2 to 8"):
+    with pytest.raises(ValueError, match="active_experts is 1, must be from 2 to 8"):
         network("mixtral_8x7b_prefill", active_experts=1)
 
 

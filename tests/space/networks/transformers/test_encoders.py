@@ -133,9 +133,9 @@ def test_a_batch_shares_weights_and_nothing_else(name):
 @pytest.mark.parametrize(
     ("name", "length", "why"),
     [
-        ("bert_base", 513, "bert_base: sequence_length is 513, it must be from 1 to 512; nearest"),
-        ("bert_large", 0, "sequence_length is 0, it must be from 1 to 512; nearest: 1"),
-        ("xlnet_base", -3, "sequence_length is -3, it must be at least 1; nearest: 1"),
+        ("bert_base", 513, "bert_base: sequence_length is 513, must be from 1 to 512; nearest"),
+        ("bert_large", 0, "sequence_length is 0, must be from 1 to 512; nearest: 1"),
+        ("xlnet_base", -3, "sequence_length is -3, must be at least 1; nearest: 1"),
     ],
 )
 def test_a_length_that_cannot_be(name, length, why):

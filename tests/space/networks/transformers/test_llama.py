@@ -154,7 +154,7 @@ def test_a_tied_table_counts_with_the_layer_that_multiplies_by_it():
 
 @pytest.mark.parametrize("name", ["llama3_8b_prefill", "llama32_1b_decode"])
 def test_a_length_that_cannot_be(name):
-    why = f"{name}: sequence_length is 0, it must be at least 1; nearest: 1"
+    why = f"{name}: sequence_length is 0, must be at least 1; nearest: 1"
     with pytest.raises(ValueError, match=why):
         network(name, sequence_length=0)
     with pytest.raises(ValueError, match="did you mean sequence_length"):

@@ -193,7 +193,7 @@ def test_all_mistakes_in_settings_are_told_at_once() -> None:
     message = said("bert_base", *[f"--set={setting}" for setting in wrong])
     for fault in (
         "bert_base: --set sequence_lenght=2: is no option of bert_base; did you mean sequence_len",
-        "--set sequence_length=many: sequence_length is 'many', it must be a whole number",
+        "--set sequence_length=many: sequence_length is 'many', must be a whole number",
         "--set x: must be name=value",
         "--set =3: must be name=value",
         "--set sequence_length=4: sequence_length is set twice",

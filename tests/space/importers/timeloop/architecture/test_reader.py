@@ -216,28 +216,28 @@ architecture:
 @pytest.mark.parametrize(
     ("buffer", "message"),
     [
-        ("depth: 64, dpeth: 64", "attributes.dpeth: is not understood; the nearest that is: depth"),
+        ("depth: 64, dpeth: 64", "attributes.dpeth: is not known; the nearest known name is depth"),
         ("width: 16", "has no size: give depth, entries or sizeKB"),
-        ("depth: 64, sizeKB: 1", "has several sizes: depth, sizeKB"),
+        ("depth: 64, sizeKB: 1", "has several sizes, depth, sizeKB; give one of them"),
         ("depth: -1", "attributes.depth: must be 0 or more, got -1"),
         ("depth: 1.5", "attributes.depth: must be a whole number, got 1.5"),
-        ("depth: many", "attributes.depth: 'many' reads 'many', which has no value"),
+        ("depth: many", "attributes.depth: 'many' reads 'many', which is not defined"),
         ("depth: 64 //", "attributes.depth: is neither a number nor an expression: '64 //'"),
-        ("depth: .nan", "attributes.depth: must be a number of usual size, got nan"),
-        ("depth: 1e30", "attributes.depth: must be a number of usual size, got 1e+30"),
+        ("depth: .nan", "attributes.depth: must be a number between -2**62 and 2**62, got nan"),
+        ("depth: 1e30", "attributes.depth: must be a number between -2**62 and 2**62, got 1e+30"),
         ("depth: [1]", "attributes.depth: must be a number, got [1]"),
-        ("depth: 8, width: 24", "24 bits are not words of a block * bits of a word * cluster"),
+        ("depth: 8, width: 24", "24 bits must be words of a block * bits of a word * cluster"),
         ("depth: 8, word-bits: 8, datawidth: 4", "and both mean the same"),
-        ("depth: 8, word-bits: 8, word_bits: 8", "stands here as architecture"),
+        ("depth: 8, word-bits: 8, word_bits: 8", "is the same key as architecture"),
         ("depth: 8, read_bandwidth: 0", "read_bandwidth: must be above 0, got 0"),
         ("depth: 8, multiple_buffering: 0.5", "must be 1 or more, got 0.5"),
         ("depth: 8, cluster_size: 3", "has 1 instances, which clusters of 3 do not divide"),
-        ("depth: 8, min_utilization: 0.5", "a least utilization is not checked"),
+        ("depth: 8, min_utilization: 0.5", "a minimum utilization is not checked"),
         ("depth: 8, network_fill_latency: 3", "latencies of networks are not modelled"),
-        ("depth: 8, network-type: M:N", "a network between peers is not modelled"),
-        ("depth: 8, wire-energy: 0.1", "give energy_per_hop"),
+        ("depth: 8, network-type: M:N", "networks between peers are not modelled"),
+        ("depth: 8, wire-energy: 0.1", "use energy_per_hop"),
         ("depth: 8, has_power_gating: yes", "power gating is not modelled"),
-        ("depth: 8, instances: 3, meshX: 2", "has 3 instances, which are no mesh of 2 x 1"),
+        ("depth: 8, instances: 3, meshX: 2", "has 3 instances, but a mesh of 2 x 1"),
     ],
 )
 def test_attributes_that_are_refused(buffer, message, tmp_path):
@@ -264,18 +264,20 @@ def test_a_name_that_an_expression_reads_may_be_an_attribute(tmp_path):
     record = read(tmp_path, arch=tree(around="rows: 32", buffer="depth: rows * 2"), problem=GEMM)
     assert levels(record)["buffer"]["size_words"] == 64
     found = tree_faults(tmp_path, around="rows: 32")
-    assert "attributes.rows: is not understood" in found[0]
+    assert "attributes.rows: is not known" in found[0]
 
 
 def test_a_compound_class_declares_attributes(tmp_path):
     classes = "compound_components: {version: 0.3, classes: [{name: SRAM, attributes: {zeal: 1}}]}"
     arch = tree(buffer="depth: 64, zeal: 3")
     assert read(tmp_path, arch=arch, problem=GEMM, components=classes)
-    assert "zeal: is not understood" in faults(tmp_path, arch=arch, problem=GEMM)[0]
+    assert "zeal: is not known" in faults(tmp_path, arch=arch, problem=GEMM)[0]
 
 
 def test_expressions_that_lead_back_to_themselves(tmp_path):
-    assert "leads back to" in tree_faults(tmp_path, buffer="depth: width, width: depth")[0]
+    assert (
+        "has a circular definition" in tree_faults(tmp_path, buffer="depth: width, width: depth")[0]
+    )
     # a name that reads itself means the one around it
     record = read(tmp_path, arch=tree(around="depth: 32", buffer="depth: depth * 2"), problem=GEMM)
     assert levels(record)["buffer"]["size_words"] == 64
@@ -289,16 +291,24 @@ def test_expressions_that_lead_back_to_themselves(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("class: intmac", "class: intmad", "intmad is neither memory nor compute"),
+        ("class: intmac", "class: intmad", "intmad is neither a memory nor a compute class"),
         ("class: SRAM, ", "", "local[1]: has no class"),
-        ("version: 0.3", "version: 0.9", "architecture.version: 0.9 is not read; known: 0.2"),
-        ('name: "mac[1..16]"', 'name: "mac[1..x]"', "reads 'x', which has no value"),
-        ('name: "mac[1..16]"', 'name: "mac[16..1]"', "'mac[16..1]' has no instances"),
-        ('name: "mac[1..16]"', 'name: "mac[16]"', "is no name with a range, such as PE[0..15]"),
-        ("    local:", "    locals:", "subtree[0].locals: is not understood; did you mean local"),
+        (
+            "version: 0.3",
+            "version: 0.9",
+            "architecture.version: 0.9 is not supported; supported: 0.2",
+        ),
+        ('name: "mac[1..16]"', 'name: "mac[1..x]"', "reads 'x', which is not defined"),
+        (
+            'name: "mac[1..16]"',
+            'name: "mac[16..1]"',
+            "'mac[16..1]' has no instances; its last index must not be below its first",
+        ),
+        ('name: "mac[1..16]"', 'name: "mac[16]"', "must be a name with a range, such as PE[0..15]"),
+        ("    local:", "    locals:", "subtree[0].locals: is not known; did you mean local"),
         ("name: DRAM", "name: buffer", "is called buffer, as architecture.subtree[0].local[0] is"),
-        ("attributes: {}", "attributes: {meshX: 1}", "subtree[0].attributes.meshX: is read at"),
-        ("  - name: system", "  - {name: twin}\n  - name: system", "must hold one branch"),
+        ("attributes: {}", "attributes: {meshX: 1}", "subtree[0].attributes.meshX: is allowed at"),
+        ("  - name: system", "  - {name: twin}\n  - name: system", "must hold exactly one branch"),
     ],
 )
 def test_trees_that_are_refused(old, new, message, tmp_path):
@@ -311,17 +321,25 @@ def test_trees_that_are_refused(old, new, message, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("!Component {name: DRAM", "!Compound {name: DRAM", "the tag !Compound is no node"),
+        ("!Component {name: DRAM", "!Compound {name: DRAM", "the tag !Compound is not a node"),
         ("- !Component {name: DRAM, class: DRAM, ", "- {name: DRAM, class: DRAM, ", "has no tag"),
         ("side // 2", "side / 5", "spatial.meshY: must be 1, 2, 3, ..., got 3.2"),
         ("meshX: side", "meshX: 0", "spatial.meshX: must be 1, 2, 3, ..., got 0"),
-        ("meshX: side", "meshZ: side", "spatial.meshZ: is not understood; did you mean meshY"),
-        ("{width: 64}", "{width: 64, meshX: 2}", "say spatial: {meshX: ...}"),
-        ("name: buffer", "name: buffer[0..3]", "says how many by spatial, not by a range"),
-        ("class: smartbuffer_SRAM", "class: fridge", "fridge is neither memory nor compute"),
+        ("meshX: side", "meshZ: side", "spatial.meshZ: is not known; did you mean meshY"),
+        ("{width: 64}", "{width: 64, meshX: 2}", "use spatial: {meshX: ...}"),
+        (
+            "name: buffer",
+            "name: buffer[0..3]",
+            "gives the number of instances by spatial, not by a range",
+        ),
+        (
+            "class: smartbuffer_SRAM",
+            "class: fridge",
+            "fridge is neither a memory nor a compute class",
+        ),
         ("name: system,", "name: system, spatial: {meshX: 2},", "a fan-out above every memory"),
         ("class: intmac,", "class: storage,", "has no multipliers"),
-        ("!Hierarchical", "!Parallel", "says that it keeps"),
+        ("!Hierarchical", "!Parallel", "neither it nor a branch beside it keeps"),
     ],
 )
 def test_nodes_that_are_refused(old, new, message, tmp_path):
@@ -340,7 +358,7 @@ def test_networks_of_their_own_must_be_free(tmp_path):
     network = "\n    - {name: bus, class: Legacy, attributes: {datawidth: 16%s}}"
     free, dear = tree() + network % "", tree() + network % ", router-energy: 0.1"
     assert read(tmp_path, arch=free, problem=GEMM) == read(tmp_path, arch=tree(), problem=GEMM)
-    assert "router-energy: is not understood" in faults(tmp_path, arch=dear, problem=GEMM)[0]
+    assert "router-energy: is not known" in faults(tmp_path, arch=dear, problem=GEMM)[0]
 
 
 def test_a_level_has_one_network(tmp_path):

@@ -297,7 +297,7 @@ def test_shapes_in_files_of_their_own_are_no_layers(tmp_path):
     assert [layer.name for layer in net.layers] == ["a"]
     # a shape that nobody names is a stray file
     write(tmp_path, stray={"shape": shape})
-    assert faults(tmp_path)[0].startswith("stray.yaml: shape: is no part of a layer")
+    assert faults(tmp_path)[0].startswith("stray.yaml: shape: is not a part of a layer")
 
 
 def test_the_example_of_the_documentation(tmp_path):

@@ -35,7 +35,7 @@ def test_faults_of_deepfrack_s_order(text, found, tmp_path):
 
 def test_two_orders_are_one_too_many(tmp_path):
     write(tmp_path, a=fc(64, 64, 8), order={"order": ["a"]})
-    assert "only one of them can order" in faults(structure(tmp_path, "a 1"))[0]
+    assert "give the order in one of them only" in faults(structure(tmp_path, "a 1"))[0]
 
 
 def test_bytes_are_no_order(tmp_path):
@@ -45,7 +45,7 @@ def test_bytes_are_no_order(tmp_path):
 
 
 def test_directories_without_layers(tmp_path):
-    assert faults(tmp_path) == (": holds no layers: no .yaml file with a problem",)
+    assert faults(tmp_path) == (": holds no layers; it must have .yaml files, each with a problem",)
     assert faults(tmp_path / "none")[0].startswith(": cannot be read as a directory: No such file")
     file = tmp_path / "a.txt"
     file.write_text("x")
@@ -65,8 +65,8 @@ def test_all_faults_of_all_files_come_at_once(tmp_path):
         ["a.yaml", "problem.instance.Z"],
         ["b.yaml", "problem.instance.P"],
         ["d.yaml", "architecture"],
-        ["d.yaml", "has no problem; a directory of layers holds nothing else"],
-        ["e.yaml", "has no problem; a directory of layers holds nothing else"],
+        ["d.yaml", "has no problem; every .yaml file of a directory of layers must have one"],
+        ["e.yaml", "has no problem; every .yaml file of a directory of layers must have one"],
     ]
     assert "order" in found[1]
     assert "must be 1, 2, 3, ..., got 0" in found[3]
@@ -75,7 +75,7 @@ def test_all_faults_of_all_files_come_at_once(tmp_path):
 def test_a_layer_of_two_files(tmp_path):
     write(tmp_path, a=conv(3, 8, 16))
     (tmp_path / "a.yml").write_text((tmp_path / "a.yaml").read_text())
-    assert faults(tmp_path) == ("a.yml: is layer 'a', as a.yaml is",)
+    assert faults(tmp_path) == ("a.yml: is layer 'a', as is a.yaml; rename one of the files",)
 
 
 def test_problems_that_are_no_layer(tmp_path):
@@ -108,20 +108,23 @@ SMALL = {**CHAIN, "c": conv(8, 8, 8, 3, 2)}
         ({"order": ["a", "b"]}, "order: leaves out c; name every layer"),
         (
             {"order": ["a", "b", "b", "c"]},
-            "order[2]: 'b' is the name of order[1] too; name it {b_2: b}",
+            "order[2]: 'b' is also the name of order[1]; name it {b_2: b}",
         ),
-        ({"order": [*"abc", {"input": "a"}]}, "no layer can be called 'input'"),
+        ({"order": [*"abc", {"input": "a"}]}, "no layer may be called 'input'"),
         ({"order": [*"abc", {"x": "a", "y": "b"}]}, "order[3]: must be NAME, {NAME: FILE}"),
         ({"order": [*"abc", 1.5]}, "order[3]: must be a name, got 1.5"),
         ({"order": "abc"}, "order: must be a list, got 'abc'"),
-        ({"order": [*"abc", {"p": {"pool": "mean"}}]}, "order[3].p.pool: 'mean' is no pool; "),
+        (
+            {"order": [*"abc", {"p": {"pool": "mean"}}]},
+            "order[3].p.pool: 'mean' is not a pooling; ",
+        ),
         ({"order": [*"abc", {"p": {"pool": "max", "kernel": 0}}]}, "order[3].p.kernel: must be a"),
         ({"order": [*"abc", {"p": {"pool": "max", "stride": 2}}]}, "order[3].p: has no kernel; "),
         (
             {"order": [*"abc", {"p": {"pool": "max", "kernel": 99}}]},
             "order[3].p: layer p: kernel 9",
         ),
-        ({"order": [*"abc", {"p": {"pool": "max", "size": 2}}]}, "order[3].p.size: is not unders"),
+        ({"order": [*"abc", {"p": {"pool": "max", "size": 2}}]}, "order[3].p.size: is not known"),
         (
             {"order": [*"abc", {"p": {"pool": "max", "kernel": 2, "ceil": 2}}]},
             "order[3].p.ceil: must be true or false, got 2",
@@ -131,27 +134,30 @@ SMALL = {**CHAIN, "c": conv(8, 8, 8, 3, 2)}
             {"input": [3, 16, 16]},
             "'a' reads 8 x 18 x 18, less its padding; it gets 3 x 16 x 16 of ",
         ),
-        ({"edges": [{"from": "z", "to": "b"}]}, "edges[0].from: 'z' is no layer; known: a, b, c"),
-        ({"edges": [{"from": "a", "to": "input"}]}, "edges[0].to: 'input' is no layer; "),
+        (
+            {"edges": [{"from": "z", "to": "b"}]},
+            "edges[0].from: 'z' is not a layer; known: a, b, c",
+        ),
+        ({"edges": [{"from": "a", "to": "input"}]}, "edges[0].to: 'input' is not a layer; "),
         ({"edges": [{"from": "a"}]}, "edges[0]: has no to"),
-        ({"edges": [{"form": "a", "to": "b"}]}, "edges[0].form: is not understood; did you mean f"),
+        ({"edges": [{"form": "a", "to": "b"}]}, "edges[0].form: is not known; did you mean f"),
         ({"edges": [{"from": "a", "to": "b", "as": "wieghts"}]}, "did you mean weights?"),
-        ({"edges": [{"from": "a", "to": "c"}] * 2}, "edges[1]: stands twice: 'c' reads 'a'"),
+        ({"edges": [{"from": "a", "to": "c"}] * 2}, "edges[1]: is given twice: 'c' already"),
         (
             {"edges": [{"from": "c", "to": "a"}]},
-            "edges[0]: 'a' cannot read 'c', which does not sta",
+            "edges[0]: 'a' cannot read 'c', which is not before it",
         ),
         (
             {"edges": [{"from": "a", "to": "a"}]},
-            "edges[0]: 'a' cannot read 'a', which does not sta",
+            "edges[0]: 'a' cannot read 'a', which is not before it",
         ),
         (
             {"edges": [{"from": "a", "to": "b", "as": "weights"}]},
-            "'b' has weights: it is no product",
+            "'b' has weights, so it is not a product",
         ),
         ({"edges": [{"from": s, "to": "c"} for s in "ab"]}, "it gets 16 x 16 x 16 of 'a and b'"),
-        ({"residual": [{"from": "z", "to": "b"}]}, "residual[0].from: 'z' is no layer; known: "),
-        ({"residual": [{"from": "b", "to": "z"}]}, "residual[0].to: 'z' is no layer; known: "),
+        ({"residual": [{"from": "z", "to": "b"}]}, "residual[0].from: 'z' is not a layer; known: "),
+        ({"residual": [{"from": "b", "to": "z"}]}, "residual[0].to: 'z' is not a layer; known: "),
         ({"residual": [{"from": "b", "to": "b"}]}, "residual[0]: adds 'b' to itself"),
         (
             {"residual": [{"from": "a", "to": "b"}] * 2},
@@ -159,7 +165,7 @@ SMALL = {**CHAIN, "c": conv(8, 8, 8, 3, 2)}
         ),
         (
             {"residual": [{"from": "a", "to": "b", "name": "c"}]},
-            "residual[0]: makes a second layer ",
+            "residual[0]: adds a second layer ",
         ),
         (
             {"residual": [{"from": "c", "to": "a"}]},
@@ -167,7 +173,7 @@ SMALL = {**CHAIN, "c": conv(8, 8, 8, 3, 2)}
         ),
         (
             {"residual": [{"from": "a", "to": "b", "name": "input"}]},
-            "no layer can be called 'input'",
+            "no layer may be called 'input'",
         ),
     ],
 )
@@ -189,7 +195,7 @@ def test_maps_of_different_sizes_side_by_side(tmp_path):
     files = {**SMALL, "d": conv(16, 8, 8)}
     order = {"edges": [{"from": "b", "to": "d"}, {"from": "c", "to": "d"}]}
     assert (
-        "'d' cannot read 8 x 16 x 16 of 'b' and 8 x 8 x 8 of 'c' side by side"
+        "'d' cannot read 8 x 16 x 16 of 'b' and 8 x 8 x 8 of 'c' concatenated"
         in (faults(write(tmp_path, order=order, **files))[0])
     )
 
@@ -199,7 +205,7 @@ def test_sums_that_wait_for_each_other(tmp_path):
     residual = [{"from": "c", "to": "b"}, {"from": "b", "to": "c"}]
     order = {"edges": edges, "residual": residual}
     assert (
-        "residual[0]: 'c' and 'b' wait for each other"
+        "residual[0]: 'c' and 'b' read each other, a cycle; remove one of the edges"
         in (faults(write(tmp_path, order=order, **CHAIN))[0])
     )
 
@@ -207,7 +213,7 @@ def test_sums_that_wait_for_each_other(tmp_path):
 def test_a_pool_that_is_assumed_must_find_its_name_free(tmp_path):
     files = {"a": conv(3, 8, 16), "b": conv(8, 8, 8), "b.pool": conv(8, 8, 8)}
     assert faults(write(tmp_path, **files)) == (
-        "b.yaml: needs a pool 'b.pool' before it, but that is another layer's name",
+        "b.yaml: needs a pool 'b.pool' before it, but another layer has that name",
     )
 
 

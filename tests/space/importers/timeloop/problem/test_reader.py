@@ -163,26 +163,26 @@ def test_dense_densities_and_sizes_of_maps_have_no_effect(tmp_path):
         ({"instance": "X: 5, F: 3, D: 2"}, "problem.instance: has no bound of T"),
         ({"instance": "X: 0, F: 3, D: 2, T: 4"}, "instance.X: bound of X must be 1, 2, 3, ..."),
         ({"instance": "X: 5.5, F: 3, D: 2, T: 4"}, "bound of X must be 1, 2, 3, ..., got 5.5"),
-        ({"instance": "X: y, F: 3, D: 2, T: 4"}, "instance.X: 'y' reads 'y', which has no value"),
-        ({"instance": "X: 5, F: 3, D: 2, T: 4, c: 1"}, "instance.c: is not understood"),
+        ({"instance": "X: y, F: 3, D: 2, T: 4"}, "instance.X: 'y' reads 'y', which is not defined"),
+        ({"instance": "X: 5, F: 3, D: 2, T: 4, c: 1"}, "instance.c: is not known"),
         ({"instance": "X: 5, F: 3, D: 2, T: 4, a: 0"}, "instance.a: a must be 1, 2, 3, ..."),
         (
             {"instance": "X: 5, F: 3, D: 2, T: 4, densities: {Left: 0.5}"},
-            "densities.Left: 0.5 of Left: only dense cases are read",
+            "densities.Left: 0.5 of Left: only dense cases are supported",
         ),
         (
             {"instance": "X: 5, F: 3, D: 2, T: 4, densities: {Lift: 1}"},
-            "densities.Lift: is not understood; did you mean Left",
+            "densities.Lift: is not known; did you mean Left",
         ),
         ({"dims": "X, F, D, T, X"}, "shape.dimensions: names X twice"),
         ({"sums": "T"}, "must be [dimension]"),
-        ({"sums": "T, Y"}, "projection[1]: 'Y' is no dimension"),
-        ({"second_ranks": "[[D]], [[X, c], [F, b]]"}, "'c' is no coefficient; known: a, b"),
+        ({"sums": "T, Y"}, "projection[1]: 'Y' is not a dimension"),
+        ({"second_ranks": "[[D]], [[X, c], [F, b]]"}, "'c' is not a coefficient; known: a, b"),
         ({"second_ranks": "[[D]], [[X, a, b]]"}, "must be [dimension] or [dimension, coefficient]"),
         ({"first_ranks": "D, F"}, "instance.T: is 4, but no data space has the dimension T"),
         ({"written": "maybe"}, "read_write: must be true or false, got 'maybe'"),
-        ({"written": "false"}, "needs two data spaces that are read and one with read_write"),
-        ({"second": "Left"}, "has two data spaces of one name"),
+        ({"written": "false"}, "must have two data spaces without and one with read_write"),
+        ({"second": "Left"}, "has two data spaces of the same name"),
     ],
 )
 def test_problems_that_are_refused(parts, message, tmp_path):
@@ -197,8 +197,9 @@ def test_problems_that_are_refused(parts, message, tmp_path):
 
 def test_unknown_shapes(tmp_path):
     found = faults(tmp_path, arch=ARCH, problem="problem: {shape: cnn-later, instance: {R: 1}}")
-    assert "problem.shape: 'cnn-later' is no known shape; did you mean cnn_layer" in found[0]
+    assert "problem.shape: 'cnn-later' is not a known shape; did you mean cnn_layer" in found[0]
     long = "x" * 5000 + ".yaml"
     assert (
-        "is no known shape" in faults(tmp_path, arch=ARCH, problem=f"problem: {{shape: {long}}}")[0]
+        "is not a known shape"
+        in faults(tmp_path, arch=ARCH, problem=f"problem: {{shape: {long}}}")[0]
     )
