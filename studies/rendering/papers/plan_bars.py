@@ -19,28 +19,27 @@ _SHARES: Final[dict[str, _Share]] = {
 
 
 def plan_bars(title: str, rows: Sequence[PlanRow]) -> "Figure":
-    """Return a picture with a line of two panels for each design."""
+    """Return a picture with a line of two panels for each design, or with designs side by side
+    where there is one network."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     # layer by layer is the line that bars are compared with
     rows = [row for row in rows if row.planner != "none"] or rows
-    designs = list(dict.fromkeys(row.design for row in rows))
     series = list(dict.fromkeys(_series(row) for row in rows))
     colours = {one: SERIES[i % len(SERIES)] for i, one in enumerate(series)}
+    panels = _panels(rows)
     # without pyplot: no global state, no window, and nothing to close
-    size = (7.5 * len(_SHARES), 3.6 * len(designs) + 0.8)
+    size = (7.5 * len(_SHARES), 3.6 * len(panels) + 0.8)
     figure = Figure(figsize=size, layout="constrained", dpi=110)
-    grid = figure.subplots(len(designs), len(_SHARES), squeeze=False)
-    for design, line in zip(designs, grid, strict=True):
-        shown = [row for row in rows if row.design == design]
+    grid = figure.subplots(len(panels), len(_SHARES), squeeze=False)
+    for (name, bars), line in zip(panels.items(), grid, strict=True):
         for axes, (label, share) in zip(line, _SHARES.items(), strict=True):
-            axes.set_title(design, loc="left", color=INK)
+            axes.set_title(name, loc="left", color=INK)
             axes.set_ylabel(label)
-            _bars(axes, shown, share, colours)
-    # a design that cannot run has no bars, so the legend is of all series
-    bars = [Patch(color=colours[one]) for one in series]
-    figure.legend(bars, series, loc="outside lower center", ncols=3, frameon=False)
+            _draw(axes, [(one, group, share(figures)) for one, group, figures in bars], colours)
+    legend = [Patch(color=colours[one]) for one in series]
+    figure.legend(legend, series, loc="outside lower center", ncols=3, frameon=False)
     figure.suptitle(title, color=INK)
     return figure
 
@@ -49,15 +48,26 @@ def _series(row: PlanRow) -> str:
     return f"{row.planner}, {row.mappings} mappings"
 
 
-def _bars(axes: "Axes", rows: Sequence[PlanRow], share: _Share, colours: dict[str, str]) -> None:
-    """Draw a group of bars for each network, and a line where layer by layer is."""
-    names = list(dict.fromkeys(one.network for row in rows for one in row.sets))
-    width = 0.8 / len(rows)
-    for number, row in enumerate(rows):
-        left = [names.index(one.network) + width * number for one in row.sets]
-        heights = [share(one) for one in row.sets]
-        axes.bar(left, heights, width, align="edge", color=colours[_series(row)])
+def _panels(rows: Sequence[PlanRow]) -> dict[str, list[tuple[str, str, PlanFigures]]]:
+    """Return the bars of each panel by its title: series, group of bars, figures."""
+    alone = len({one.network for row in rows for one in row.sets}) == 1
+    found: dict[str, list[tuple[str, str, PlanFigures]]] = {}
+    for row in rows:
+        for one in row.sets:
+            title, group = (one.network, row.design) if alone else (row.design, one.network)
+            found.setdefault(title, []).append((_series(row), group, one))
+    return found
+
+
+def _draw(axes: "Axes", bars: Sequence[tuple[str, str, float]], colours: dict[str, str]) -> None:
+    """Draw groups of bars, and a line where layer by layer is."""
+    groups = list(dict.fromkeys(group for _, group, _ in bars))
+    width = 0.8 / len(colours)
+    places = {one: width * at for at, one in enumerate(colours)}
+    for series, group, height in bars:
+        left = groups.index(group) + places[series]
+        axes.bar(left, height, width, align="edge", color=colours[series])
     axes.axhline(1.0, color=INK, linewidth=1)
-    axes.set_xticks([at + 0.4 for at in range(len(names))], names)
+    axes.set_xticks([at + 0.4 for at in range(len(groups))], groups)
     axes.grid(axis="y", color=FADED, linewidth=0.4)
     axes.set_axisbelow(True)
