@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -53,5 +54,11 @@ def cell(text: str) -> str:
 
 
 def linked(text: str) -> str:
-    """Return a text with the pages that it names as links."""
-    return MENTION.sub(r"[\1](../\1)", text)
+    """Return a text with the pages that it names as links, by their titles."""
+    return MENTION.sub(lambda page: f"[{title(page[1])}](../{page[1]})", text)
+
+
+def title(page: str) -> str:
+    """Return the first heading of a page below ``docs/``."""
+    first = (Path(__file__).parent / page).read_text("utf-8").partition("\n")[0]
+    return first.removeprefix("# ")

@@ -190,6 +190,7 @@ def options(form: Form) -> Iterator[str]:
     if "allOf" not in form:
         return
     known = form["properties"]["name"]["enum"]
+    yield from ("[Study files](study_files.md#keys) explains these options:", "")
     yield from ("| name | option | type | default |", "|---|---|---|---|")
     for part in form["allOf"]:
         names = [name for name in part["if"]["properties"]["name"]["enum"] if name in known]

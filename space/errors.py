@@ -45,13 +45,13 @@ def amount_fault(
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """Why a design, mapping or fusion group is infeasible, as a record that a study keeps.
+    """Reason why a design, mapping or fusion group is infeasible, as a study records it.
 
     Attributes:
         reason: name of the broken rule, such as ``glb_overflow`` or ``area_cap``.
-        where: what broke it (level, layer, parameter or group).
-        needed: the amount that it needs.
-        available: the amount that there is.
+        where: level, layer, parameter or group that breaks it.
+        needed: amount that is needed.
+        available: amount that is available.
         unit: unit of both amounts (``bytes``, ``mm2``, ``W``; empty for a count).
         hint: what would make it feasible. Where ``needed`` is 1, ``available`` 0 and the unit
             empty, no amount says why, and the hint says all.

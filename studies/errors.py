@@ -22,7 +22,7 @@ FAULT: Final = 70
 
 
 class ArchloomError(Exception):
-    """What the Python API raises of mistakes and troubles; nothing else derives from it."""
+    """Base class of the errors that the Python API raises for mistakes and failures."""
 
 
 class UserError(ArchloomError):

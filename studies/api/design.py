@@ -16,13 +16,13 @@ from .network_plan import NetworkPlan
 
 @dataclass(frozen=True, repr=False)
 class Design:
-    """A design of a study with everything that is known of it.
+    """A design of a study with its hardware, plans and costs.
 
     Attributes:
-        trial: its record.
-        hardware: that can be given to :func:`schedule`, :func:`evaluate` and :func:`map_layer`.
+        trial: the trial of the design.
+        hardware: hardware of the design, for :func:`schedule`, :func:`evaluate`, :func:`map_layer`.
         networks: the best plan found for each network, with its costs.
-        details: all of it as ``archloom show --json`` prints it; keys may be added.
+        details: what ``archloom show --json`` prints; keys may be added.
     """
 
     trial: Trial

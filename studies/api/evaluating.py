@@ -28,12 +28,12 @@ from .scheduling import Schedule, effort_of, found_schedule, placed
 
 @dataclass(frozen=True)
 class LevelCost:
-    """What one level of storage, or the multipliers, add to the cost of a layer.
+    """The part of a storage level, or of the multipliers, in the cost of a layer.
 
     Attributes:
-        name: of the level.
-        energy_pj: by tensor (weights, inputs, outputs), of all instances.
-        words: read and written, by tensor, over all instances.
+        name: name of the level.
+        energy_pj: energy by tensor (weights, inputs, outputs), over all instances.
+        words: words read and written by tensor, over all instances.
     """
 
     name: str
@@ -43,16 +43,17 @@ class LevelCost:
 
 @dataclass(frozen=True, repr=False)
 class LayerCost:
-    """What one layer costs under one mapping.
+    """The cost of a layer with a given mapping.
 
     Attributes:
-        layer, hardware: their names.
-        energy_pj: all of it, with leakage.
-        latency_cycles: of the layer.
-        compute_pj: of the multiply-accumulates.
-        leakage_pj: that the technology says of the whole chip; that of single levels is theirs.
+        layer, hardware: names of both.
+        energy_pj: total energy with leakage.
+        latency_cycles: latency of the layer.
+        compute_pj: energy of the multiply-accumulates.
+        leakage_pj: leakage of the whole chip by its technology; leakage that a level specifies is
+            part of that level.
         macs: multiply-accumulates.
-        levels: from the innermost.
+        levels: parts of the levels, from the innermost one.
     """
 
     layer: str
@@ -70,7 +71,7 @@ class LayerCost:
         return self.energy_pj * self.latency_cycles
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return all fields as plain values."""
         return asdict(self)
 
     def __repr__(self) -> str:
@@ -130,21 +131,21 @@ def evaluate(
     seed: int = 0,
     batch: int | None = None,
 ) -> Schedule | LayerCost:
-    """Return what a given choice costs.
+    """Evaluate a fusion plan of a network, or a mapping of a layer.
 
-    Of a network: a fusion plan, with the best mappings that the search ``mapping`` finds for its
-    layers. Of a layer: a mapping.
+    The layers of a network get the best mappings that the search ``mapping`` finds.
 
     Args:
-        network: what :func:`load_network` takes or returns, or a layer of it.
-        hardware: what :func:`load_hardware` takes or returns.
-        fusion: a plan of the network: a result of :func:`schedule`, its ``to_dict()["groups"]``, or
-            a JSON file of these; None for the plan that fuses nothing.
-        mapping: search for mappings; of a layer a result of :func:`map_layer`, or its ``loops``.
-        mapping_evaluations: of a network, as for :func:`schedule`.
-        factors: of a network, as for :func:`schedule`.
-        seed: of a network, as for :func:`schedule`.
-        batch: of a network, as for :func:`schedule`.
+        network: a network, what :func:`load_network` takes, or a layer.
+        hardware: hardware, or what :func:`load_hardware` takes.
+        fusion: plan of a network: a result of :func:`schedule`, its ``to_dict()["groups"]``, or a
+            JSON file of these (default: the plan that fuses nothing).
+        mapping: for a network the name of the mapping search; for a layer a result of
+            :func:`map_layer`, or its ``loops``.
+        mapping_evaluations: for a network, as in :func:`schedule`.
+        factors: for a network, as in :func:`schedule`.
+        seed: for a network, as in :func:`schedule`.
+        batch: for a network, as in :func:`schedule`.
 
     Raises:
         ArchloomError: a mistake in an argument, or a mapping that does not fit.

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Trial:
-    """One design of a study that ended, with the cost of the best software found for it.
+    """A finished trial: a design with the cost of the best software found for it.
 
     Attributes:
-        number: from 0 on; -1 for the preset that a study compares with.
-        state: ``complete``, ``stopped`` (halved away, with an honest EDP), ``infeasible``,
-            ``failed`` (a crash), ``lost`` (machines failed it) or ``over_limit``.
+        number: number of the trial, from 0 on; -1 for the baseline.
+        state: ``complete``, ``stopped`` (by halving; the EDP is valid), ``infeasible``,
+            ``failed`` (a crash), ``lost`` (workers died) or ``over_limit``.
         point: parameters of the design; empty for a preset.
-        hardware: its name.
-        area_mm2, tdp_w: of the design.
+        hardware: name of the design.
+        area_mm2, tdp_w: area and thermal design power of the design.
         edp_js: EDP, the geometric mean over the networks, J s; None if no plan was found.
-        values: figure of every objective and of all that is limited, by name; empty without an EDP.
+        values: figure of every objective and limited metric, by name; empty without an EDP.
         evaluations: fusion plans evaluated for each network.
-        rounds, batch: of the search, that it took part in and that it belongs to.
+        rounds, batch: number of rounds that were run, and the batch of the trial.
         networks: figures of each network, by name.
-        infeasible: the rule that made it infeasible; None unless ``state`` says so.
-        error: what went wrong with a trial that failed, was lost or over a limit; else empty.
+        infeasible: reason why the design is infeasible; else None.
+        error: error of a trial that failed, was lost or exceeded a limit; else empty.
     """
 
     number: int
@@ -84,8 +84,8 @@ class Trial:
         }
 
     def row(self) -> dict[str, Any]:
-        """Return it as a row of a table, as ``archloom export`` has it: figures, then parameters
-        of the design."""
+        """Return a row of a table as in ``archloom export``: figures, then parameters of the
+        design."""
         return dict(trial_table([self._record]).rows[0])
 
     def __repr__(self) -> str:
@@ -98,18 +98,19 @@ class Trial:
 
 @dataclass(frozen=True, repr=False)
 class Front:
-    """The designs of a study that no other one dominates; best of the first objective first.
+    """The Pareto front of a study, sorted by the first objective.
 
     ``len(front)``, ``front[0]`` and ``for trial in front`` work as for a list.
 
     Attributes:
-        members: trials.
-        picked: the one that the study's rule picks; None if there is no member.
-        objectives: their names, as in ``Trial.values`` (or ``edp_js``, ``area_mm2``, ``tdp_w``).
-        proven: whether lower bounds prove that no other design can add to it.
-        certified_share: hypervolume of the front as a share of the most that is possible, at the
-            least; None if nothing is known of the rest of the space.
-        proof: what bounds prove, and what they do not, in words; empty if nothing.
+        members: trials on the front.
+        picked: trial that the rule of the study selects; None if the front is empty.
+        objectives: names of the objectives, as in ``Trial.values`` (or ``edp_js``, ``area_mm2``,
+            ``tdp_w``).
+        proven: whether lower bounds prove that no other design can be on the front.
+        certified_share: least share of the maximum possible hypervolume that the front has; None if
+            nothing is known of the rest of the space.
+        proof: what the bounds prove, as text; empty if nothing.
     """
 
     members: tuple[Trial, ...]

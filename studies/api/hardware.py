@@ -19,12 +19,13 @@ class Level:
     """One level of storage.
 
     Attributes:
-        name: of the level.
+        name: name of the level.
         storage: ``register``, ``sram`` or ``dram``.
-        instances: how many there are.
-        capacity_bytes: of one instance, over all its buffers; None for DRAM.
-        bandwidth_words_per_cycle: that one instance reads and writes together; may be infinite.
-        keeps: which of weights, inputs and outputs it can hold.
+        instances: number of instances.
+        capacity_bytes: capacity of one instance with all its buffers; None for DRAM.
+        bandwidth_words_per_cycle: words that one instance reads and writes per cycle; may be
+            infinite.
+        keeps: tensors that the level can hold: weights, inputs, outputs.
     """
 
     name: str
@@ -49,26 +50,26 @@ class Level:
 
 @dataclass(frozen=True, repr=False)
 class Hardware:
-    """One accelerator; :func:`load_hardware` or the design of a study gives it.
+    """An accelerator, from :func:`load_hardware` or a design of a study.
 
-    Area and TDP are priced by its technology table.
+    Area and TDP follow from its technology table.
     """
 
     _chip: Chip
 
     @property
     def name(self) -> str:
-        """Preset, or template and parameters."""
+        """Name of the preset, or of the template with its parameters."""
         return self._chip.name
 
     @property
     def technology(self) -> str:
-        """Table that prices it."""
+        """Name of the technology table."""
         return self._chip.technology
 
     @property
     def frequency_mhz(self) -> float:
-        """Clock."""
+        """Clock frequency."""
         return self._chip.frequency_mhz
 
     @property
@@ -78,7 +79,7 @@ class Hardware:
 
     @property
     def macs(self) -> int:
-        """Multipliers on the chip."""
+        """Number of multiply-accumulate units on the chip."""
         return self._chip.macs
 
     @property
@@ -88,7 +89,7 @@ class Hardware:
 
     @property
     def dram(self) -> str:
-        """Kind of DRAM."""
+        """Type of DRAM, such as ``lpddr4``."""
         return self._chip.dram
 
     @property
@@ -98,12 +99,12 @@ class Hardware:
 
     @property
     def on_chip_bytes(self) -> float:
-        """All storage on the chip."""
+        """Total capacity of the on-chip storage."""
         return self._chip.on_chip_bytes
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """Storage, from the innermost level to DRAM."""
+        """Storage levels, from the innermost one to DRAM."""
         return tuple(map(Level._of, self._chip.levels))
 
     @property
@@ -117,7 +118,7 @@ class Hardware:
         return float(sum(self._details["tdp_w"].values()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values: its parts, and area and power of each."""
+        """Return plain values: all parts, with the area and power of each."""
         return dict(self._details)
 
     @cached_property
@@ -168,17 +169,17 @@ def load_hardware(
     word_bits: int | None = None,
     **parameters: float | str,
 ) -> Hardware:
-    """Return a hardware.
+    """Load hardware from a preset or a template.
 
     Args:
-        source: a preset or ``host`` (this machine), a template, or the path of a template.
-        technology: table to take it to; None for its own.
-        word_bits: word width to take it to, with the same bytes; None for its own.
-        parameters: a value for each parameter of a template, such as ``pe_x=16``.
+        source: name of a preset or template, ``host`` (this machine), or the path of a template.
+        technology: technology table to use instead of its own.
+        word_bits: word width to use instead of its own, with the same capacities in bytes.
+        parameters: values of the template's parameters, such as ``pe_x=16``.
 
     Raises:
-        ArchloomError: nothing of that name, values that it does not have (all of them at once), or
-            a design that breaks a rule of its template, or that its technology cannot price.
+        ArchloomError: an unknown name, invalid values (all are listed), a design that breaks a rule
+            of its template, or one that needs entries that the technology table lacks.
     """
     if isinstance(source, Hardware):
         changes = {"technology": technology, "word_bits": word_bits, **parameters}

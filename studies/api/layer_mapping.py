@@ -34,25 +34,26 @@ from .scheduling import count
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class LayerMapping:
-    """How one layer runs on one hardware, and how good that is.
+    """The mapping of a layer on a hardware, with its cost and gap.
 
     Attributes:
-        layer, hardware: their names.
-        objective: ``edp``, ``energy`` or ``latency``: what is least.
-        energy_pj: of the layer, with leakage; infinite if there is no mapping, like the next two.
-        latency_cycles: of the layer.
-        edp_pj_cycles: their product.
-        gap_percent: the objective is at most so much above the least; 0 if that is proven, infinite
+        layer, hardware: names of both.
+        objective: what was minimised: ``edp``, ``energy`` or ``latency``.
+        energy_pj: energy of the layer with leakage; infinite if there is no mapping, like the next
+            two.
+        latency_cycles: latency of the layer.
+        edp_pj_cycles: product of energy and latency.
+        gap_percent: how far the objective can be above the optimum, %; 0 if it is proven, infinite
             if nothing is known.
-        lower_bound: of the objective of any mapping, in pJ x cycles, pJ or cycles; None if nothing
-            is known.
-        nest: the loops in words, from the outermost level inwards.
-        loops: the loops as a record of docs/reference/timeloop.md has them, levels from the
-            innermost.
-        evaluations: spent; what one is depends on the search.
+        lower_bound: lower bound of the objective over all mappings, in pJ x cycles, pJ or cycles;
+            None if nothing is known.
+        nest: the loops as text, from the outermost level inwards.
+        loops: the loops as in a case record (docs/reference/timeloop.md), levels from the innermost
+            one.
+        evaluations: number of evaluations; what counts as one depends on the search.
         cpu_s: CPU time of the search, without compilation.
-        exact: with imperfect factors, the best mapping whose factors multiply to the bounds.
-        infeasible: why there is no mapping; None if there is one.
+        exact: with imperfect factors, the best mapping whose factors divide the bounds.
+        infeasible: reason why there is no mapping; None if there is one.
     """
 
     layer: str
@@ -118,23 +119,23 @@ def map_layer(
     both_axes: bool = False,
     seed: int = 0,
 ) -> LayerMapping:
-    """Find the best mapping of a layer, and prove that it is, where that is affordable.
+    """Find the best mapping of a layer, with a proof or a gap.
 
     Args:
-        layer: of a network; one that runs on the MAC array.
-        hardware: what :func:`load_hardware` takes or returns.
-        objective: ``edp``, ``energy`` or ``latency``: what is least.
-        seconds: at most; 10 unless ``evaluations`` are given.
-        evaluations: at most; the same result on every machine.
-        search: for mappings.
+        layer: a layer of a network that runs on the MAC array.
+        hardware: hardware, or what :func:`load_hardware` takes.
+        objective: what is minimised: ``edp``, ``energy`` or ``latency``.
+        seconds: time limit (default: 10, unless ``evaluations`` is given).
+        evaluations: maximum number of evaluations; the result is the same on every machine.
+        search: name of the mapping search.
         factors: ``imperfect`` for tiles of any size, or ``exact``.
-        dataflow: such as ``weight_stationary``.
-        constraints: YAML file of what else all mappings satisfy (docs/how_to/mapping.md).
-        both_axes: whether a dimension may be unrolled along x and y at once.
-        seed: of everything that is random.
+        dataflow: dataflow that the mapping must have, such as ``weight_stationary``.
+        constraints: YAML file with constraints on the mapping (docs/how_to/mapping.md).
+        both_axes: whether a dimension may be unrolled along x and y of a mesh at once.
+        seed: seed of all random numbers.
 
     Returns:
-        The best one found; if there is none, one whose ``infeasible`` says why.
+        The best mapping. If there is none, its ``infeasible`` has the reason.
 
     Raises:
         ArchloomError: a mistake in an argument.

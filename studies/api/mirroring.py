@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def optuna_mirror(source: "str | PathLike[str]", storage: str) -> Callback:
     """Return a callback that copies a study into an Optuna storage, for ``optuna-dashboard``.
 
-    The first call adds all trials that have finished, as ``archloom export --format optuna`` does;
-    each later call adds its trial.
+    The first call adds all finished trials, as ``archloom export --format optuna`` does; each later
+    call adds one trial.
 
     Args:
-        source: location of the study, which need not exist yet: a directory, or
+        source: location of the study, which may not exist yet: a directory, or
             ``postgresql://HOST/DATABASE#STUDY``.
         storage: URL of the storage, such as ``sqlite:///study.db``.
     """

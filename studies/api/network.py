@@ -30,21 +30,21 @@ class ExportedProgram(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Layer:
-    """One operator of a network; ``network["conv1"]`` gives it.
+    """A layer of a network: ``network["conv1"]``.
 
-    ``batch`` of its bounds is N; channels of a grouped convolution are counted for each group.
+    The bound N is the batch; channels of a grouped convolution are those of one group.
     """
 
     _operator: Operator
 
     @property
     def name(self) -> str:
-        """Its name in the network."""
+        """Name of the layer."""
         return self._operator.name
 
     @property
     def operator(self) -> str:
-        """What it computes: ``conv``, ``gemm``, ``matmul``, or an operator of the vector unit."""
+        """Operator: ``conv``, ``gemm``, ``matmul``, or one of the vector unit."""
         return self._operator.operator
 
     @property
@@ -59,12 +59,12 @@ class Layer:
 
     @property
     def params(self) -> int:
-        """Learned parameters."""
+        """Number of learned parameters."""
         return self._operator.params
 
     @property
     def runs_on_macs(self) -> bool:
-        """Whether it runs on the MAC array and so has a mapping; others run on the vector unit."""
+        """Whether it runs on the MAC array and has a mapping, or on the vector unit."""
         return self._operator.uses_macs
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class Layer:
 
 @dataclass(frozen=True, repr=False)
 class Network:
-    """Layers in the order in which they can run; :func:`load_network` makes one.
+    """A network: layers in an order in which they can run.
 
     ``len(network)`` is the number of layers, and ``network["conv1"]`` or ``network[0]`` a layer.
     """
@@ -82,17 +82,17 @@ class Network:
 
     @property
     def name(self) -> str:
-        """In the catalogue, or of its file."""
+        """Name in the catalogue, or of the file."""
         return self._graph.name
 
     @property
     def batch(self) -> int:
-        """Images, or sequences, of one pass."""
+        """Inferences of one pass."""
         return self._graph.batch
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """All layers, each after those that it reads."""
+        """All layers, each after the layers that it reads."""
         return tuple(map(Layer, self._graph.layers))
 
     @property
@@ -102,7 +102,7 @@ class Network:
 
     @property
     def params(self) -> int:
-        """Learned parameters."""
+        """Number of learned parameters."""
         return self._graph.params
 
     def __len__(self) -> int:
@@ -161,17 +161,17 @@ def load_network(
     dimensions: Mapping[str, int] | None = None,
     **options: int | str | bool,
 ) -> Network:
-    """Return a network.
+    """Load a network from the catalogue, a file or a PyTorch program.
 
     Args:
-        source: a name of ``archloom networks``; the path of an ONNX file, a network's JSON, a file
-            of einsums or a directory of Timeloop problems; or what ``torch.export.export`` made.
-        batch: images, or sequences, of one pass; None for what the network has.
+        source: name in ``archloom networks``; path of an ONNX file, a network's JSON, a file of
+            einsums or a directory of Timeloop problems; or the result of ``torch.export.export``.
+        batch: inferences of one pass (default: that of the network).
         dimensions: sizes of named dimensions of an ONNX file, or of ranks of a file of einsums.
-        options: of a network of the catalogue, such as ``sequence_length=384``.
+        options: options of a network of the catalogue, such as ``sequence_length=384``.
 
     Raises:
-        ArchloomError: no such network, or all that is wrong with its options or its file.
+        ArchloomError: an unknown network, or mistakes in its options or file (all are listed).
     """
     if isinstance(source, Network | str | PathLike):
         graph = _graph_of(source, dimensions, options)

@@ -23,13 +23,13 @@ Plan = TypeVar("Plan", bound="NetworkPlan")
 
 @dataclass(frozen=True)
 class Figures:
-    """What one pass costs; infinite where it cannot run.
+    """Figures of one pass; infinite if the network cannot run.
 
     Attributes:
         edp_js: energy of one image x latency of the pass, J s.
-        energy_pj: of the pass.
-        latency_cycles: of the pass.
-        dram_bytes: moved between DRAM and chip.
+        energy_pj: energy of the pass.
+        latency_cycles: latency of the pass.
+        dram_bytes: bytes moved between DRAM and chip.
     """
 
     edp_js: float = inf
@@ -50,20 +50,20 @@ NOWHERE: Final = Figures()
 
 @dataclass(frozen=True)
 class Group:
-    """Layers that run together, tile by tile.
+    """A group of layers that run together, tile by tile.
 
     Attributes:
-        layers: their names.
+        layers: names of the layers.
         tile: rows and columns of a tile of the last layer; None for a layer that runs by itself,
             and for groups in loop nests.
-        tiles: how many tiles, or iterations of a loop nest, there are.
+        tiles: number of tiles, or of iterations of a loop nest.
         resident: layers whose weights stay in the buffer.
-        peak_bytes: most that the buffer holds.
-        latency_cycles: of the group.
-        dynamic_pj: its energy without leakage.
-        dram_bytes: moved between DRAM and chip.
-        dram_bytes_unfused: what its layers move one by one.
-        details: all that ``archloom schedule --json`` says of the group.
+        peak_bytes: peak occupancy of the buffer.
+        latency_cycles: latency of the group.
+        dynamic_pj: energy without leakage.
+        dram_bytes: bytes moved between DRAM and chip.
+        dram_bytes_unfused: bytes that its layers move if they run layer by layer.
+        details: what ``archloom schedule --json`` prints of the group.
     """
 
     layers: tuple[str, ...]
@@ -97,25 +97,25 @@ class Group:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class NetworkPlan:
-    """The software of one network on one hardware, and what it costs.
+    """A fusion plan of a network on a hardware, with its cost.
 
     Attributes:
-        network, hardware: their names.
-        batch: images of one pass.
+        network, hardware: names of both.
+        batch: inferences of one pass.
         edp_js: energy of one image x latency of the pass, J s; infinite if it cannot run, like the
             next three.
-        energy_pj: of one pass.
-        latency_cycles: of one pass.
-        dram_bytes: moved between DRAM and chip in one pass.
-        unfused: figures of the plan that fuses nothing, with mappings of the same effort.
-        groups: in running order.
-        mappings: how many the costs rest on, and ``mappings_proven`` how many of these are proven
-            to be the best of their problems.
-        mapping_gap_percent: the EDP is at most so much above the least that any mappings give this
-            plan; infinite if nothing is known.
-        infeasible: why it cannot run; None if it can.
-        details: everything that is known of it, by level, layer and group, as ``archloom show
-            --json`` has it; keys may be added.
+        energy_pj: energy of one pass.
+        latency_cycles: latency of one pass.
+        dram_bytes: bytes moved between DRAM and chip in one pass.
+        unfused: figures of layer-by-layer execution, with the same mapping search.
+        groups: groups in the order in which they run.
+        mappings: number of mappings of the plan; ``mappings_proven`` is the number of those that
+            are proven to be optimal.
+        mapping_gap_percent: how far the EDP can be above the least that any mappings give this
+            plan, %; infinite if nothing is known.
+        infeasible: reason why the plan cannot run; None if it can.
+        details: figures by level, layer and group, as ``archloom show --json`` prints them; keys
+            may be added.
     """
 
     network: str

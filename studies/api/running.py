@@ -73,20 +73,22 @@ def run_study(
     callbacks: Iterable[Callback] = (),
     progress: bool = False,
 ) -> Study:
-    """Run a study to its end, or go on with it if it is there already.
+    """Run a study to its end; an existing study is resumed.
 
     Args:
-        study: path of a study file, ``quickstart``, or the keys and values of one.
-        out: directory, or ``postgresql://HOST/DATABASE[#STUDY]``; None for what the study says, or
-            ``runs/<its name>``.
-        workers: trials at a time. 1 works in this process; None is as the study says.
-        callbacks: each is called with each trial that ends, in the order of their numbers, once
-            the record of the trial is safe. What one raises ends the study and comes out here.
-        progress: whether to show on stderr what runs.
+        study: path of a study file, ``quickstart``, or a mapping with its keys and values.
+        out: directory, or ``postgresql://HOST/DATABASE[#STUDY]`` (default: that of the study file,
+            or ``runs/NAME``).
+        workers: number of trials that run in parallel (default: that of the study file); 1 runs all
+            of them in this process.
+        callbacks: functions that are called with each finished trial, in the order of trial
+            numbers, after its record is on disk. An exception of a callback ends the study and is
+            raised here.
+        progress: whether to print the progress on stderr.
 
     Raises:
-        ArchloomError: all that is wrong with the study, or a disk or a cluster failed.
-        KeyboardInterrupt: Ctrl-C; what was done is kept.
+        ArchloomError: the study has mistakes (all are listed), or a disk or a cluster failed.
+        KeyboardInterrupt: Ctrl-C; completed work is kept.
     """
     config = _config(study, out, Overrides(**_executor(workers)))
     location = config.location(None if out is None else fspath(out))
@@ -115,20 +117,19 @@ def resume_study(
     callbacks: Iterable[Callback] = (),
     progress: bool = False,
 ) -> Study:
-    """Go on with a study that was stopped; the result is as if it never had been.
+    """Resume a study that was stopped; the result is that of an uninterrupted run.
 
     Args:
-        source: its directory, or ``postgresql://HOST/DATABASE#STUDY``.
-        trials: number of trials in all; the result is that of a study which had as many from the
-            start (default: the number that the study has).
+        source: directory of the study, or ``postgresql://HOST/DATABASE#STUDY``.
+        trials: total number of trials (default: that of the study). The result is that of a study
+            that had this number from the start.
         workers: as for :func:`run_study`.
-        callbacks: as for :func:`run_study`; they are called with trials that end now, not with
-            those that had ended before.
-        progress: whether to show on stderr what runs.
+        callbacks: as for :func:`run_study`; they are not called for trials that finished earlier.
+        progress: whether to print the progress on stderr.
 
     Raises:
-        ArchloomError: there is no study, it cannot be gone on with, or a disk or a cluster failed.
-        KeyboardInterrupt: Ctrl-C; what was done is kept.
+        ArchloomError: there is no study, it cannot be resumed, or a disk or a cluster failed.
+        KeyboardInterrupt: Ctrl-C; completed work is kept.
     """
     location = location_of(fspath(source))
     study_at(location)

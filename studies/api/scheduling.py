@@ -26,18 +26,18 @@ from .network_plan import NOWHERE, Figures, NetworkPlan
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Schedule(NetworkPlan):
-    """A plan that was searched or priced, beside what nothing goes below.
+    """A fusion plan that was searched or evaluated, with lower bounds.
 
     Attributes:
-        planner: that chose the groups; ``given`` if they were given.
-        lower_bound: figures that no plan with any mappings goes below.
-        gap_percent: the EDP is at most so much above that bound; infinite if it cannot run.
-        planner_bound_edp_js: EDP that the planner proved no plan of its space to go below; None
-            if it proved nothing.
-        planner_gap_percent: likewise above that bound.
+        planner: the planner that chose the groups, or ``given``.
+        lower_bound: lower bounds of the figures, over all plans and mappings.
+        gap_percent: how far the EDP is above its lower bound, %; infinite if the plan cannot run.
+        planner_bound_edp_js: lower bound of the EDP over the plans of the planner's space, J s;
+            None if the planner proved nothing.
+        planner_gap_percent: how far the EDP is above that bound, %.
         evaluations: plans that were evaluated.
         cpu_s: CPU time of the search, without compilation.
-        notes: what the planner says of its plan.
+        notes: remarks of the planner about its plan.
     """
 
     planner: str
@@ -52,11 +52,11 @@ class Schedule(NetworkPlan):
 
     @property
     def proven(self) -> bool:
-        """Whether no plan of the planner's space is better, with any mappings."""
+        """Whether the plan is proven to be the best of the planner's space."""
         return self.gap_percent == 0 or self.planner_gap_percent == 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``archloom schedule --json`` prints, or why nothing can run."""
+        """Return what ``archloom schedule --json`` prints, or the reason why nothing can run."""
         return dict(self._record)
 
     def _notes(self) -> Iterator[str]:
@@ -83,21 +83,22 @@ def schedule(
     seed: int = 0,
     batch: int | None = None,
 ) -> Schedule:
-    """Find which layers run fused, and what that saves.
+    """Find the layers of a network that should run fused.
 
     Args:
-        network: what :func:`load_network` takes or returns.
-        hardware: what :func:`load_hardware` takes or returns.
-        fusion: planner that chooses.
-        evaluations: plans that are evaluated at most.
-        mapping: search for mappings.
-        mapping_evaluations: for each layer, tile and residency at most.
-        factors: ``imperfect``, ``padded`` or ``exact``.
-        seed: of everything that is random.
-        batch: images of a pass; None for the network's, or for a network of batch 1 the hardware's.
+        network: a network, or what :func:`load_network` takes.
+        hardware: hardware, or what :func:`load_hardware` takes.
+        fusion: name of the fusion planner.
+        evaluations: maximum number of plans that are evaluated.
+        mapping: name of the mapping search.
+        mapping_evaluations: maximum number of evaluations for each mapping.
+        factors: ``imperfect``, ``padded`` or ``exact``, as in a study file.
+        seed: seed of all random numbers.
+        batch: inferences of a pass (default: that of the network; if it is 1, that of the
+            hardware).
 
     Returns:
-        The best plan; if the network cannot run there, one whose ``infeasible`` says why.
+        The best plan. If the network cannot run on the hardware, its ``infeasible`` has the reason.
 
     Raises:
         ArchloomError: a mistake in an argument.

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class Study:
     """A study, finished or not; :func:`load_study` and :func:`run_study` return one.
 
-    Trials are read when they are first asked for, and stay as they are then; load the study again
-    to see what was added since.
+    Trials are read on first access and do not change afterwards; load the study again to see
+    trials that were added later.
     """
 
     _location: Location
@@ -47,12 +47,12 @@ class Study:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the study."""
         return str(self._header.config["name"])
 
     @property
     def config(self) -> dict[str, Any]:
-        """Its study file with all defaults written out."""
+        """The study file with all defaults filled in."""
         return dict(self._header.config)
 
     @cached_property
@@ -62,21 +62,21 @@ class Study:
     @cached_property
     @mendable
     def trials(self) -> tuple[Trial, ...]:
-        """Trials that have ended, by number."""
+        """Finished trials, in the order of their numbers."""
         return tuple(map(Trial.of, self._records))
 
     @property
     def finished(self) -> bool:
-        """Whether all trials that its file asks for have ended.
+        """Whether all trials of the study file have finished.
 
-        A study may also end with fewer, where no design is left that could add to the front.
+        A study may end with fewer trials, if no design is left that could improve the front.
         """
         return len(self._records) >= int(self._header.config["trials"])
 
     @cached_property
     @mendable
     def baseline(self) -> Trial | None:
-        """The preset that the study compares with; None if it has none, or not evaluated it yet."""
+        """The trial of the baseline preset; None if there is none, or not yet."""
         found = read_baseline(self._location)
         return None if found is None else Trial.of(found)
 
@@ -85,7 +85,7 @@ class Study:
         """Return the Pareto front.
 
         Args:
-            pick: ``ideal``, ``knee`` or ``lexicographic``; None for the study's own rule.
+            pick: ``ideal``, ``knee`` or ``lexicographic`` (default: the rule of the study).
 
         Raises:
             ArchloomError: there is no such rule.
@@ -96,13 +96,13 @@ class Study:
 
     @mendable
     def design(self, trial: int | Literal["baseline"]) -> Design:
-        """Return one trial taken apart.
+        """Return one design with its hardware, plans and costs.
 
         Args:
-            trial: its number, or ``"baseline"``.
+            trial: number of the trial, or ``"baseline"``.
 
         Raises:
-            ArchloomError: no such trial, or this version prices its plan otherwise.
+            ArchloomError: no such trial, or this version computes other costs for its plan.
         """
         if trial == "baseline":
             found = read_baseline(self._location)
@@ -127,10 +127,10 @@ class Study:
 
     @mendable
     def plot_front(self) -> "Figure":
-        """Return the trials in the first two objectives, coloured by the third, for plotly.
+        """Return a plotly figure of the trials in the first two objectives, coloured by the third.
 
         Raises:
-            ArchloomError: no design keeps the limits.
+            ArchloomError: no design satisfies the limits.
         """
         from archloom.studies.rendering.pictures import plots
 
@@ -139,10 +139,10 @@ class Study:
 
     @mendable
     def plot_hypervolume(self) -> "Figure":
-        """Return the hypervolume of the front against the software evaluations, for plotly.
+        """Return a plotly figure of the front's hypervolume against the software evaluations.
 
         Raises:
-            ArchloomError: no design keeps the limits.
+            ArchloomError: no design satisfies the limits.
         """
         from archloom.studies.rendering.pictures import plots
 
@@ -150,10 +150,10 @@ class Study:
 
     @mendable
     def plot_parallel(self) -> "Figure":
-        """Return the parameters of the front's designs as parallel coordinates, for plotly.
+        """Return a plotly figure of the front's parameters as parallel coordinates.
 
         Raises:
-            ArchloomError: no design keeps the limits.
+            ArchloomError: no design satisfies the limits.
         """
         from archloom.studies.rendering.pictures import plots
 
@@ -193,13 +193,13 @@ class Study:
 
 @mendable
 def load_study(source: "str | PathLike[str]") -> Study:
-    """Return a study that is kept somewhere, finished, running or stopped.
+    """Return an existing study; it may be finished, running or stopped.
 
     Args:
-        source: its directory, or ``postgresql://HOST/DATABASE#STUDY``.
+        source: directory of the study, or ``postgresql://HOST/DATABASE#STUDY``.
 
     Raises:
-        ArchloomError: there is no study, or none of accelerators.
+        ArchloomError: there is no study, or it is a study of another kind.
     """
     return study_at(location_of(fspath(source)))
 

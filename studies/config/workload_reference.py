@@ -43,6 +43,21 @@ _MOST_EPOCHS: Final = 10_000
 _GROUP: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 
 
+_ABOUT_NETWORKS: Final = """\
+A built-in network with its options; ``archloom networks NAME`` shows those that it has.
+
+Attributes:
+    network: name of the network in the catalogue.
+    batch: batch size: inferences in one pass.
+    rows: rows and columns of the image.
+    width: columns of the image of a line of text.
+    sequence_length: tokens of the input; of a decoder in decode, those that attention sees.
+    cached: tokens before the prompt whose keys and values are in the cache.
+    all_logits: compute logits for every token instead of the last one.
+    causal: let loop nests skip tiles that the causal mask removes.
+    active_experts: number of experts of each layer that the tokens are distributed over.
+    first: whether keys and values of the encoder are computed instead of read from the cache.
+"""
 _ABOUT_FILES: Final = """\
 A network in a file, or in a directory of Timeloop problems.
 
@@ -106,7 +121,7 @@ def reference_form() -> dict[str, Any]:
         forms,
     )
     abouts = (
-        "A built-in network with its options; `archloom networks NAME` shows the options.",
+        _ABOUT_NETWORKS,
         _ABOUT_FILES,
         _ABOUT_FORMS,
     )
