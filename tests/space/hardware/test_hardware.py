@@ -111,7 +111,10 @@ def test_impossible_hardware_is_refused(change: dict[str, object], message: str)
 
 def test_infeasibility_is_a_sentence_and_a_record() -> None:
     record = Infeasible("area_cap", "chip", 20, 12.25, "mm2", "use a smaller glb")
-    assert str(record) == "area_cap at chip: needs 20, has 12.25 mm2; use a smaller glb"
+    assert str(record) == "area_cap at chip: needs 20 mm2, 12.25 mm2 available; use a smaller glb"
     assert Infeasible(**record.to_dict()) == record
     assert InfeasibleError(record).infeasible is record
-    assert str(Infeasible("few", "x", 2, 1, "", "add one")) == "few at x: needs 2, has 1; add one"
+    assert (
+        str(Infeasible("few", "x", 2, 1, "", "add one"))
+        == "few at x: needs 2, 1 available; add one"
+    )
