@@ -51,9 +51,9 @@ def test_what_no_template_needs_is_refused(source: str, message: str) -> None:
     ("source", "message"),
     [
         ("1 / a", "'1 / a' cannot be evaluated for a = 0: division by zero"),
-        ("log2(a)", "'log2\\(a\\)' has no value for a = 0"),
-        ("a + 'x'", "has no value for a = 0"),
-        ("2 ** (10 ** 9 + a)", "has no value for a = 0"),
+        ("log2(a)", "'log2\\(a\\)' cannot be evaluated for a = 0"),
+        ("a + 'x'", "cannot be evaluated for a = 0"),
+        ("2 ** (10 ** 9 + a)", "cannot be evaluated for a = 0"),
     ],
 )
 def test_failing_arithmetic_names_the_values(source: str, message: str) -> None:

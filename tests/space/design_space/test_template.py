@@ -245,12 +245,14 @@ def test_what_no_design_can_be_is_named_with_its_line(tmp_path: Path) -> None:
         (
             'a: "= b"\n  b: 3',
             [
-                "line 12: define.a: 'b' is defined further down; definitions stand in order, "
+                "line 12: define.a: 'b' is defined further down; definitions are "
+                "evaluated in order, "
                 "so move it up"
             ],
         ),
         ('a: "= b"\n  b: "= c"', ["line 12: define.a: 'b' is defined further down; definitions "
-         "stand in order, so move it up", "line 13: define.b: 'c' is not defined; known: "]),
+         "are evaluated in order, so move it up", "line 13: define.b: 'c' is not "
+             "defined; known: "]),
     ],
 )  # fmt: skip
 def test_circles_and_the_order_of_definitions_are_named(
@@ -276,7 +278,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_a_template_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"casco-edge: no such .*; did you mean casco_edge"):
+    with pytest.raises(TemplateError, match=r"casco-edge: is neither .*; did you mean casco_edge"):
         HardwareSpace.load("casco-edge")
     with pytest.raises(TemplateError, match=r"is neither a template nor a file; known: casco"):
         HardwareSpace.load(tmp_path / "zz.yaml")

@@ -69,7 +69,7 @@ def test_batch_scales_work_and_maps_but_no_weights(n: int) -> None:
         ({"operands": 10**12}, "operands is 1000000000000, must be at most 1024"),
         ({"operands": 2, "parts": (1, 2)}, r"parts \(1, 2\) must be the channels of 2 maps, 4"),
         ({"broadcast": True}, "broadcast is for an add or mul of 2 maps, not for conv of 1"),
-        ({"operator": "maxpool"}, "k and c are 8 and 4, both must be 1: for maxpool channels are"),
+        ({"operator": "maxpool"}, "k and c are 8 and 4, for maxpool both must be 1: channels are"),
         ({"operator": "softmax"}, "softmax has no windows.*k and c are 8 and 4, for softmax both"),
         ({"operator": "matmul"}, "matmul has no windows.*operands is 1, matmul reads 2"),
         ({"operator": "lstm_state", "parts": (1, 3)}, "parts are for operators with one input"),
