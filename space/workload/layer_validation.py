@@ -118,7 +118,7 @@ def wrong_maps(layer: "Layer") -> Iterator[str]:
         depth = layer.c if vector.whole_vectors else 1
         if (layer.k, layer.c) != (depth, depth):
             rule = "the length of a vector" if vector.whole_vectors else "1: channels are in g"
-            yield f"k and c are {layer.k} and {layer.c}, both must be {rule} for {layer.operator}"
+            yield f"k and c are {layer.k} and {layer.c}, for {layer.operator} both must be {rule}"
 
 
 def _wrong_wholes(layer: "Layer") -> Iterator[str]:

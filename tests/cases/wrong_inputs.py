@@ -76,7 +76,7 @@ def answer(*words: str, cwd: Path, cpu_s: float = CPU_S) -> Answer:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder, and folders, which are empty here; no locks, pipes, links."""
+    """Return all files and folders (as if empty) below a folder, but no locks, pipes and links."""
     return {
         str(path.relative_to(folder)): b"" if path.is_dir() else path.read_bytes()
         for path in sorted(folder.rglob("*"))

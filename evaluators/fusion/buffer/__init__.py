@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         bytes_text as bytes_text,
         group_name as group_name,
         map_names as map_names,
+        over_capacity as over_capacity,
         overflow as overflow,
         peak_demand as peak_demand,
     )

@@ -9,7 +9,7 @@ from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
 from ..core_rounds import Rounds
-from .demand import bytes_text
+from .demand import bytes_text, over_capacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,7 @@ def pinned_overflow(
         (residents.words + needed) * size,
         capacity * size,
         "bytes",
-        f"{bytes_text(more)} bytes over capacity; pin less of {_listed(parts)}, or "
-        "enlarge the buffer",
+        f"{over_capacity(more)}; pin less of {_listed(parts)}, or enlarge the buffer",
     )
 
 

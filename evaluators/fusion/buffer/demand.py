@@ -123,7 +123,7 @@ def overflow(
         where += f" in tile ({peak.tile[0]}, {peak.tile[1]}) of"
         where += f" {tiles.grid[0]}x{tiles.grid[1]}"
     size = hardware.word_bits / 8
-    missing = f"{bytes_text((peak.words - capacity) * size)} bytes over capacity"
+    missing = over_capacity((peak.words - capacity) * size)
     return Infeasible(
         "glb_overflow",
         where,
@@ -147,3 +147,8 @@ def _listed(peak: PeakDemand, word_bytes: float) -> str:
 def bytes_text(count: float) -> str:
     """Return a number of bytes for people; shares of one only where there are any."""
     return f"{count:,.0f}" if float(count).is_integer() else f"{count:,.1f}"
+
+
+def over_capacity(count: float) -> str:
+    """Say how many bytes are missing."""
+    return f"{bytes_text(count)} {'byte' if count == 1 else 'bytes'} over capacity"

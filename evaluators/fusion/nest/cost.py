@@ -6,7 +6,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators.fusion.buffer import buffer_words, bytes_text, group_name, kept_on_cores
+from archloom.evaluators.fusion.buffer import (
+    buffer_words,
+    bytes_text,
+    group_name,
+    kept_on_cores,
+    over_capacity,
+)
 from archloom.evaluators.loopnest import Counts, Energies, LayerCost, whole_pj
 from archloom.space import Infeasible
 from archloom.space.fusion import STREAMED, FusionGroup, LoopNest, Residents
@@ -319,7 +325,7 @@ def _overflow(
         needed * size,
         capacity * size,
         "bytes",
-        f"{bytes_text((needed - capacity) * size)} bytes over capacity, for {texts}; "
+        f"{over_capacity((needed - capacity) * size)}, for {texts}; "
         "use smaller tiles, keep operands for fewer loops, cut the group, or enlarge the buffer",
     )
 

@@ -106,7 +106,10 @@ def in_turns(
     while any(not session.over for session in sessions):
         for session in sessions:
             if not session.over:
-                told(f"turn {len(session.control) + 1} of {plan.blocks}")
+                # a turn that is done again is told once, so that progress stays below the whole
+                if len(session.control) == session.told:
+                    session.told += 1
+                    told(f"turn {session.told} of {plan.blocks}")
                 session.turn()
     return [session.measured for session in sessions]
 
@@ -122,6 +125,7 @@ class _Session:
         self._failed: Failed | None = None
         self._load = 0.0
         self.control: list[tuple[float, float]] = []
+        self.told = 0
 
     @property
     def over(self) -> bool:

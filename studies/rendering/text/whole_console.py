@@ -1,7 +1,7 @@
 """Console that loses nothing of a table: what is too wide is folded, or printed in parts.
 
 rich cuts what does not fit a terminal, down to columns of no width. Here a table whose columns do
-not fit side by side becomes several, each with the first column of the whole one.
+not fit side by side becomes several, each with the columns of the whole one that name its rows.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,9 @@ from .fitting_table import FittingTable
 
 #: letters that a column of texts has at least, if its longest has as many
 _READABLE: Final = 24
+
+#: share of the width that several columns may take which name the rows of each part
+_NAMES: Final = 0.75
 
 #: of a column's width, what is not its texts: a border and a blank on both sides
 _BESIDE: Final = 3
@@ -48,7 +51,7 @@ def parts_of(table: Table, console: Console) -> list[Table]:
         console: where they are to be printed.
     """
     widths = [_needed(column, console) for column in table.columns]
-    groups = list(_groups(widths, console.width - 1))
+    groups = list(_groups(widths, console.width - 1, _named_by(table, widths, console.width)))
     parts = [_part(table, group, console) for group in groups]
     for part in parts[1:]:
         part.title = ""
@@ -66,14 +69,27 @@ def _needed(column: Column, console: Console) -> int:
     return (most if column.no_wrap else min(most, max(least, _READABLE))) + _BESIDE
 
 
-def _groups(widths: list[int], most: int) -> Iterator[list[int]]:
-    """Yield the columns of each part: the first one, and as many of the others as fit."""
-    key = min(widths[0], most // 2) if widths else 0
-    group, used = [0] if widths else [], key
-    for i, width in enumerate(widths[1:], 1):
-        if used + width > most and len(group) > 1:
+def _named_by(table: Table, widths: list[int], most: int) -> int:
+    """Return how many columns tell the rows apart: one, if that takes too much of the width."""
+    rows = list(
+        zip(*([str(cell) for cell in column.cells] for column in table.columns), strict=True)
+    )
+    for n in range(1, len(widths)):
+        if n > 1 and sum(widths[:n]) > most * _NAMES:
+            break
+        if all(row[n - 1] for row in rows) and len({row[:n] for row in rows}) == len(rows):
+            return n
+    return min(1, len(widths))
+
+
+def _groups(widths: list[int], most: int, keys: int) -> Iterator[list[int]]:
+    """Yield the columns of each part: those that name rows, and as many of the others as fit."""
+    key = min(widths[0], most // 2) if keys == 1 else sum(widths[:keys])
+    group, used = [*range(keys)], key
+    for i, width in enumerate(widths[keys:], keys):
+        if used + width > most and len(group) > keys:
             yield group
-            group, used = [0], key
+            group, used = [*range(keys)], key
         group.append(i)
         used += width
     yield group

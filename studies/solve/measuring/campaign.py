@@ -212,11 +212,12 @@ class Campaign:
 
     def _measure(self, what: str, kernels: "list[Prepare] | list[PrepareNetwork]") -> Measured:
         self._stages.begin(what, len(kernels) + self._plan.blocks)
-        busy = self._busy()
+        load = os.getloadavg()[0]
+        busy = too_busy(self._wanted.threads, load, self._plan.cores)
         if busy is None:
             found = measure(self._worker, kernels, self._plan, self._stages.advance)
         else:
-            found = Measured(refusal=busy, load=busy.needed)
+            found = Measured(refusal=busy, load=load)
         self._stages.end()
         return found
 

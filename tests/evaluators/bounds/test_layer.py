@@ -356,5 +356,5 @@ def test_hardware_with_more_levels_than_kernels_has_no_bound():
     hardware = edge()
     inner = [replace(hardware.levels[0], name=f"more{i}") for i in range(8)]
     deep = replace(hardware, levels=(*inner, *hardware.levels))
-    with pytest.raises(ValueError, match="levels, at most 8"):
+    with pytest.raises(ValueError, match="levels, must have at most 8"):
         design_and_prices(deep, (1.0, 1.0))

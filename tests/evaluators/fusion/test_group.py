@@ -339,7 +339,8 @@ def test_more_tiles_than_memory_holds_are_refused():
     net = Network("wide", (layer, replace(layer, name="second")), (("input",), ("first",)))
     why = group_cost(net, FusionGroup((0, 1), (1, 2)), ROOMY, BufferMapper())
     assert str(why) == (
-        "too_many_tiles at first..second (2 layers): needs 33554432, has 16777216 tiles; "
+        "too_many_tiles at first..second (2 layers): needs 33,554,432 tiles, 16,777,216 "
+        "tiles available; "
         "use larger tiles or cut the group"
     )
 

@@ -55,7 +55,7 @@ def test_maps_that_exceed_the_buffer_are_named_with_what_is_too_much():
     assert (found.reason, found.needed, found.available) == ("pinned_overflow", 612, 500)
     assert found.where == "glb, group b"
     assert found.hint.startswith(
-        "112 over capacity: pin less of a 256, b 256, steady weights 100, or"
+        "112 bytes over capacity; pin less of a 256, b 256, steady weights 100, or"
     )
 
 
@@ -70,7 +70,7 @@ def test_a_tiled_group_that_pins_crowd_out_says_which_ones():
     assert (found.reason, found.available) == ("pinned_overflow", fits)
     assert found.needed == fits + 2 * MAP
     assert found.where.startswith("glb, group b..c (2 layers), layer ")
-    assert found.hint.startswith("512 over capacity: pin less of steady weights 512, or")
+    assert found.hint.startswith("512 bytes over capacity; pin less of steady weights 512, or")
     # a group that fits nowhere is not put down to pins
     assert refused(CHAIN, group, edge(fits - 1), others).reason == "glb_overflow"
 

@@ -142,7 +142,7 @@ def test_every_combination_has_a_kernel_or_a_reason() -> None:
         ("places", lambda a: a[:-1], "columns for"),
         ("starts", lambda a: a[::-1].copy(), "row pointers must"),
         ("starts", lambda a: np.concatenate((a[:2], a[1:2] - 1, a[3:])), "must not descend"),
-        ("starts", lambda a: a[:-1], "row pointers must go from 0"),
+        ("starts", lambda a: a[:-1], "row pointers must begin with 0"),
         ("values", lambda a: a[:, None], "values must have one axis"),
     ],
 )

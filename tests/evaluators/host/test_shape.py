@@ -29,7 +29,7 @@ def test_shapes_are_read_as_they_are_written() -> None:
         ("64x32x32:64:3x3,padding=3", "padding must be smaller"),
         ("64x32x32:64:3x3,stride=0", "must be 1 or more"),
         ("64x32x32:64:3x3,activation=rlu", "'rlu' is not known to kernels; did you mean relu"),
-        ("9999x999x999:999:3x3", "MACs, kernels take"),
+        ("9999x999x999:999:3x3", "MACs, must have at most"),
     ],
 )
 def test_a_wrong_shape_says_what_is_wrong(text: str, fault: str) -> None:

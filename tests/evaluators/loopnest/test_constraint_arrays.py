@@ -121,7 +121,7 @@ def test_what_no_mapping_can_obey_has_a_name(
 def test_a_tensor_that_a_level_cannot_hold_has_a_name() -> None:
     why = problem(conv(), preset("eyeriss"), levels=level("glb", keep=("weights",))).impossible()
     assert why is not None
-    assert (why.reason, why.unit) == ("keep_constraint", "places for weights")
+    assert (why.reason, why.amounts) == ("keep_constraint", "")
     assert "it can hold inputs, outputs" in why.hint
 
 

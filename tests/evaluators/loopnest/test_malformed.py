@@ -81,7 +81,7 @@ def made(base, changes):
         text = str(error)
         named = any(name in text or repr(value) in text for name, value in changes.items())
         # sizes are right one by one, their product or the last window is not
-        assert named or "counted exactly" in text or "outside an input" in text, text
+        assert named or "counted exactly" in text or "outside the input" in text, text
         return None
 
 

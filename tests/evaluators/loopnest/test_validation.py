@@ -140,18 +140,23 @@ def reason(hardware: Hardware, **changes) -> str:
 def test_a_shared_buffer_in_words() -> None:
     hardware = with_level(edge(), 0, capacity_bytes=2)
     assert reason(hardware) == (
-        "no_mapping at rf (weights, inputs, outputs): needs 3, has 2 bytes; give rf 3 bytes, "
+        "no_mapping at rf (weights, inputs, outputs): needs 3 bytes, 2 bytes available; "
+        "give rf at least 3 bytes, "
         "or let weights or inputs or outputs bypass it"
     )
     double = with_level(hardware, 0, multiple_buffering=2.0, capacity_bytes=3)
-    assert "needs 6, has 3 bytes; give rf 6 bytes, or let weights and inputs" in reason(double)
+    assert (
+        "needs 6 bytes, 3 bytes available; give rf at least 6 bytes, or let weights and inputs"
+        in reason(double)
+    )
 
 
 def test_a_private_buffer_in_words() -> None:
     spads = (("weights", 448), ("inputs", 1), ("outputs", 48))
     hardware = with_level(eyeriss_like(), 0, capacity_bytes=spads)
     assert reason(hardware) == (
-        "no_mapping at spad (inputs): needs 2, has 1 bytes; give the buffer of inputs in spad "
+        "no_mapping at spad (inputs): needs 2 bytes, 1 byte available; give the buffer "
+        "of inputs in spad at least "
         "2 bytes, or let inputs bypass it"
     )
 
@@ -161,14 +166,15 @@ def test_all_that_is_short_is_mended_by_one_hint() -> None:
     wide = (("weights", 16), ("outputs", 32))
     hardware = with_level(hardware, 1, capacity_bytes=6, tensor_bits=wide)
     assert reason(hardware).endswith(
-        "give rf 3 bytes, or let weights or inputs or outputs bypass it; "
-        "and give glb 7 bytes, or let weights or inputs or outputs bypass it"
+        "give rf at least 3 bytes, or let weights or inputs or outputs bypass it; "
+        "and give glb at least 7 bytes, or let weights or inputs or outputs bypass it"
     )
 
 
 def test_the_rest_of_a_buffer_that_holds_maps() -> None:
     hardware = with_level(edge(), 1, optional=False)
     assert reason(hardware, staged=(False, True, True), free_words=0) == (
-        "no_mapping at glb (weights): needs 1, has 0 bytes; give glb 1 more byte, "
-        "or let weights bypass it, or fuse less"
+        "no_mapping at glb (weights): needs 1 byte, 0 bytes available; give glb at least "
+        "1 more byte, "
+        "or let weights bypass it, or fuse fewer layers"
     )

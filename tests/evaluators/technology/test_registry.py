@@ -89,7 +89,7 @@ def test_unknown_names_get_the_nearest():
         technology("zz")
     with pytest.raises(ValueError, match="no DRAM 'lpddr5'; did you mean lpddr4"):
         TECH.dram("lpddr5")
-    with pytest.raises(ValueError, match="DRAM is not a buffer"):
+    with pytest.raises(ValueError, match="DRAM is not an on-chip buffer"):
         TECH.buffer("dram", 512, 4)
 
 

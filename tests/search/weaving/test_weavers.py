@@ -115,8 +115,11 @@ def test_settings_are_swept_or_given() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Strings(target=1.5), "target must be a share of the buffer from 0 to 1, got 1.5"),
-        (lambda: AiMt(free=2), "free must be a share of the buffer up to 1, got 2"),
+        (
+            lambda: Strings(target=1.5),
+            "target must be a fraction of the buffer, from 0 to 1, got 1.5",
+        ),
+        (lambda: AiMt(free=2), "free must be a fraction of the buffer, at most 1, got 2"),
         (lambda: Beam(width=0), "width must be at least 1, got 0"),
         (lambda: Exact(effort=0), "effort must be at least 1, got 0"),
     ],

@@ -36,8 +36,8 @@ def test_arithmetic_is_that_of_python(a: int, b: int, c: int) -> None:
         ("a << 2", "may not use LShift"),
         ("a is 2", "may not use Is"),
         ("None", "may not use the constant None"),
-        ("maxi(1, 2)", "calls 'maxi', which is no function; did you mean max"),
-        ("__import__('os')", "calls '__import__', which is no function"),
+        ("maxi(1, 2)", "calls 'maxi', which is not a function; did you mean max"),
+        ("__import__('os')", "calls '__import__', which is not a function"),
         ("max(1, key=2)", "may call min, max, .* with values only"),
         ("a.b()", "may call min, max, .* with values only"),
     ],
@@ -50,10 +50,10 @@ def test_what_no_template_needs_is_refused(source: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("1 / a", "'1 / a' has no value for a = 0: division by zero"),
-        ("log2(a)", "'log2\\(a\\)' has no value for a = 0"),
-        ("a + 'x'", "has no value for a = 0"),
-        ("2 ** (10 ** 9 + a)", "has no value for a = 0"),
+        ("1 / a", "'1 / a' cannot be evaluated for a = 0: division by zero"),
+        ("log2(a)", "'log2\\(a\\)' cannot be evaluated for a = 0"),
+        ("a + 'x'", "cannot be evaluated for a = 0"),
+        ("2 ** (10 ** 9 + a)", "cannot be evaluated for a = 0"),
     ],
 )
 def test_failing_arithmetic_names_the_values(source: str, message: str) -> None:
@@ -64,12 +64,12 @@ def test_failing_arithmetic_names_the_values(source: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("'%999999999d' % 1", "% is for numbers"),
-        ("1 % 'x'", "% is for numbers"),
-        ("'a' ** 2", r"\*\* is for numbers"),
-        ("2 ** 4000000", r"the power is larger than 2\*\*256"),
-        ("-9.5 ** 3999999", r"the power is larger than 2\*\*256"),
-        ("2 ** (10 ** 9)", r"the power is larger than 2\*\*256"),
+        ("'%999999999d' % 1", "% works on numbers only"),
+        ("1 % 'x'", "% works on numbers only"),
+        ("'a' ** 2", r"\*\* works on numbers only"),
+        ("2 ** 4000000", r"the power must be at most 2\*\*256"),
+        ("-9.5 ** 3999999", r"the power must be at most 2\*\*256"),
+        ("2 ** (10 ** 9)", r"the power must be at most 2\*\*256"),
         ("'a' * 1000000000", "too long|that long"),
     ],
 )

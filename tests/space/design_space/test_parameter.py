@@ -23,13 +23,13 @@ def test_encoding(
 @pytest.mark.parametrize(
     ("values", "scale", "message"),
     [
-        ((), "linear", "values must be given once each"),
-        ((1, 1), "linear", r"values must be given once each, got \[1, 1\]"),
+        ((), "linear", "values must not repeat"),
+        ((1, 1), "linear", r"values must not repeat, got \[1, 1\]"),
         ((1, "a"), "linear", "all numbers or all texts"),
         ((True, False), "linear", "all numbers or all texts"),
-        ((2, 1), "linear", "values must ascend"),
-        (("a", "b"), "pow2", "scale pow2 does not suit"),
-        ((1, 2), "categorical", "scale categorical does not suit"),
+        ((2, 1), "linear", "values must be in ascending order"),
+        (("a", "b"), "pow2", "scale pow2 cannot be used"),
+        ((1, 2), "categorical", "scale categorical cannot be used"),
         ((-1, 2), "pow2", "scale pow2 needs values of 0 or more"),
         ((0,), "pow2", "scale pow2 needs values of 0 or more"),
     ],

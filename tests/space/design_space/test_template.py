@@ -139,19 +139,27 @@ def test_fractional_steps_meet_their_end(tmp_path: Path) -> None:
         ("high: 6, step: 2", "high: 6", "parameters.rows.step: must be a number above 0, got None"),
         ("scale: pow2}\n  rows", "scale: log}\n  rows", "parameters.pe_x.scale: 'log' must be"),
         ("low: 1, ", "values: [1], ", "parameters.pe_x: give either values or low and high"),
-        ("[0, 8, 32]", "[8, 0]", "parameters.glb_kib: values must ascend, got [8, 0]"),
+        (
+            "[0, 8, 32]",
+            "[8, 0]",
+            "parameters.glb_kib: values must be in ascending order, got [8, 0]",
+        ),
         ("[0, 8, 32]", "[[1]]", "parameters.glb_kib.values: must be numbers or texts"),
         ("[0, 8, 32]", "8", "parameters.glb_kib.values: must be a list, got 8"),
-        ("[0, 8, 32]", "[]", "parameters.glb_kib.values: must have a value at least, got []"),
+        ("[0, 8, 32]", "[]", "parameters.glb_kib.values: must have at least one value, got []"),
         ("[0, 8, 32]", "[0, .nan]", "parameters.glb_kib.values: must be finite, got nan"),
         ("[0, 8, 32]", "[0, .inf]", "parameters.glb_kib.values: must be finite, got inf"),
         ("step: 2", "step: .nan", "parameters.rows.step: must be a number above 0, got nan"),
         ("high: 6", "high: .inf", "parameters.rows.high: must be at most 1e+15, got inf"),
         ("high: 6, step: 2", "high: 9999999, step: 1", "parameters.rows: has more than"),
-        ("  rows:", "  max:", "parameters.max: is no name"),
-        ("  word_bytes:", "  rows:", "define.rows: is a parameter already"),
+        ("  rows:", "  max:", "parameters.max: is not a valid name"),
+        ("  word_bytes:", "  rows:", "define.rows: is already the name of a parameter"),
         ("when: \"mode == 's", "when: \"mod == 's", "parameters.line.when: 'mod' is not defined"),
-        ("== 'shared'\"", "== 'shard'\"", "parameters.line.when: mode is never 'shard'; did you"),
+        (
+            "== 'shared'\"",
+            "== 'shard'\"",
+            "parameters.line.when: mode never has the value 'shard'; did you",
+        ),
         ("when: glb_kib > 0", "when: glb_kib >", "levels[2].when: 'glb_kib >' is not an expr"),
         ("when: glb_kib > 0", "when: 3", "levels[2].when: must be an expression, got 3"),
         ("needed: pe_x * rows", "needed: pe_x * row", "rules[0].needed: 'row' is not defined; did"),
@@ -175,9 +183,9 @@ def test_fractional_steps_meet_their_end(tmp_path: Path) -> None:
         (
             "mesh: [1, 1]\n    cap",
             f"mesh: [1, {10**99}]\n    cap",
-            "a whole number beyond 9007199254740992 is out of all proportion",
+            "whole numbers must be at most 9007199254740992",
         ),
-        ('"= pe_x / 2"', '"= mode"', "'mode' = 'private' is a text, must be a number"),
+        ('"= pe_x / 2"', '"= mode"', "'mode' = 'private' must be a number"),
         ('"= 64 * word', '"= 64 / (pe_x - 1) * word', "define.spad_bytes of mine(pe_x=1"),
         (
             "dram: lpddr4",
@@ -229,20 +237,22 @@ def test_what_no_design_can_be_is_named_with_its_line(tmp_path: Path) -> None:
         (
             'a: "= b + 1"\n  b: "= 2 * c"\n  c: "= a"',
             [
-                "line 12: define.a: 'b' is defined in a circle: b -> c -> a -> b",
-                "line 13: define.b: 'c' is defined in a circle: c -> a -> b -> c",
+                "line 12: define.a: 'b' has a circular definition: b -> c -> a -> b",
+                "line 13: define.b: 'c' has a circular definition: c -> a -> b -> c",
             ],
         ),
-        ('a: "= a"', ["line 12: define.a: 'a' is defined in a circle: a -> a"]),
+        ('a: "= a"', ["line 12: define.a: 'a' has a circular definition: a -> a"]),
         (
             'a: "= b"\n  b: 3',
             [
-                "line 12: define.a: 'b' is defined further down; definitions stand in order, "
+                "line 12: define.a: 'b' is defined further down; definitions are "
+                "evaluated in order, "
                 "so move it up"
             ],
         ),
         ('a: "= b"\n  b: "= c"', ["line 12: define.a: 'b' is defined further down; definitions "
-         "stand in order, so move it up", "line 13: define.b: 'c' is not defined; known: "]),
+         "are evaluated in order, so move it up", "line 13: define.b: 'c' is not "
+             "defined; known: "]),
     ],
 )  # fmt: skip
 def test_circles_and_the_order_of_definitions_are_named(
@@ -268,7 +278,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_a_template_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"casco-edge: no such .*; did you mean casco_edge"):
+    with pytest.raises(TemplateError, match=r"casco-edge: is neither .*; did you mean casco_edge"):
         HardwareSpace.load("casco-edge")
-    with pytest.raises(TemplateError, match=r"no such template and no such file; known: casco"):
+    with pytest.raises(TemplateError, match=r"is neither a template nor a file; known: casco"):
         HardwareSpace.load(tmp_path / "zz.yaml")

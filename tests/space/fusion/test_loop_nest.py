@@ -30,7 +30,7 @@ def test_a_nest_takes_the_place_of_tiles() -> None:
         {"halo": "keep_all"},
         {"resident": (1,)},
     ):
-        with pytest.raises(ValueError, match="a loop nest goes with no tile"):
+        with pytest.raises(ValueError, match="a loop nest excludes tile"):
             FusionGroup((0, 1), nest=nest, **other)  # type: ignore[arg-type]
     assert FusionGroup((0, 1), steady=(1,), nest=nest).nest == nest
 

@@ -52,8 +52,14 @@ def test_layer_by_layer_is_always_valid(name: str) -> None:
     [
         (((0, 1), (2, 3)), []),
         (((0,), (1, 2), (3,)), []),  # b and c read the same map
-        (((0, 1, 3), (2,)), ["cyclic_groups: some groups wait for each other's results"]),
-        (((0, 3), (1,), (2,)), ["group a, d: its layers share no data", "cyclic_groups"]),
+        (
+            ((0, 1, 3), (2,)),
+            ["cyclic_groups: some groups need each other's results; split one of them"],
+        ),
+        (
+            ((0, 3), (1,), (2,)),
+            ["group a, d: its layers share no data; split the group", "cyclic_groups"],
+        ),
         (((0,), (1,), (2,)), ["d is in 0 groups, must be in one"]),
         (((0,), (0, 1), (2,), (3,)), ["a is in 2 groups, must be in one"]),
         (((0,), (2,), (3,), (1,)), ["d runs before b, which it reads"]),
@@ -80,14 +86,14 @@ def test_every_broken_rule_is_named(
         ({"layers": (0,), "steady": (1,)}, r"steady layers must .* in \(0,\), got \(1,\)"),
         ({"layers": (0,), "resident": (0,), "steady": (0,)}, "are resident or steady"),
         ({"layers": (0,), "tile": (0, 4)}, r"tile \(0, 4\) must be at least 1x1"),
-        ({"layers": (0,), "halo": "forget"}, "halo 'forget' is none of recompute"),
+        ({"layers": (0,), "halo": "forget"}, "halo 'forget' must be one of recompute"),
         (
             {"layers": (0,), "tile": (1, 1), "faces": (TileRect(0, 0, 1, 1),)},
-            "faces go with no tile",
+            "faces exclude a tile",
         ),
         (
             {"layers": (0,), "halo": "keep_all", "faces": (TileRect(0, 0, 1, 1),)},
-            "faces go with no",
+            "faces exclude a tile",
         ),
     ],
 )

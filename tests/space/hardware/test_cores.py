@@ -54,20 +54,32 @@ LEAKS = AccessEnergy(1.0, 1.0, 1.0, leakage_pj=0.5)
 @pytest.mark.parametrize(
     ("chip", "says"),
     [
-        (with_levels(CHIP, pe_memory={"keeps": ("inputs",)}), "pe_memory is none: fusion needs"),
-        (with_levels(CHIP, pe_memory={"storage": "register"}), "pe_memory is none: fusion needs"),
-        (with_levels(CHIP, dram={"tensor_bits": (("outputs", 16),)}), "pe_memory is none: fusion"),
-        (replace(CHIP, vector_lanes=15), "has 16 instances, and there are only 15 vector lanes"),
-        (replace(CHIP, effects=Effects(network="mesh")), "what words cost on the way to each"),
-        (with_levels(CHIP, dram={"energy": HOPS}), "what words cost on the way to each"),
-        (with_levels(CHIP, dram={"energy": LEAKS}), "leakage of dram has no share for each"),
-        (with_levels(CHIP, pe_memory={"cluster_size": 2}), "clusters of 2 of pe_memory spread"),
-        (with_levels(CHIP, core_memory={"cluster_size": 4}), "clusters of 4 of core_memory spread"),
+        (with_levels(CHIP, pe_memory={"keeps": ("inputs",)}), "pe_memory is not one"),
+        (with_levels(CHIP, pe_memory={"storage": "register"}), "pe_memory is not one"),
+        (with_levels(CHIP, dram={"tensor_bits": (("outputs", 16),)}), "pe_memory is not one"),
+        (replace(CHIP, vector_lanes=15), "but 15 vector lanes are fewer than one for each"),
+        (
+            replace(CHIP, effects=Effects(network="mesh")),
+            "the energy of the network between them and DRAM",
+        ),
+        (
+            with_levels(CHIP, dram={"energy": HOPS}),
+            "the energy of the network between them and DRAM",
+        ),
+        (with_levels(CHIP, dram={"energy": LEAKS}), "the leakage of dram cannot be divided"),
+        (
+            with_levels(CHIP, pe_memory={"cluster_size": 2}),
+            "a cluster of 2 instances of pe_memory spans",
+        ),
+        (
+            with_levels(CHIP, core_memory={"cluster_size": 4}),
+            "a cluster of 4 instances of core_memory spans",
+        ),
         (
             with_levels(CHIP, pe_memory={"mesh": (256, 4)}, core_memory={"mesh": (256, 4)}),
-            "pe_memory has 1024 instances, and PEs spread over several of them",
+            "pe_memory has 1024 instances, which fusion uses as cores, but they do not divide",
         ),
-        (replace(CHIP, levels=CHIP.levels[-1:]), "and there is none on the chip"),
+        (replace(CHIP, levels=CHIP.levels[-1:]), "but the chip has no level besides DRAM"),
     ],
 )
 def test_a_chip_that_does_not_fall_into_cores_says_what_does_not(chip: Hardware, says: str) -> None:

@@ -40,9 +40,9 @@ def test_a_level_with_another_mesh_is_the_one_that_is_made_anew() -> None:
     assert hash(other) == hash(replace(SPAD, mesh=(2, 8)))
     pairs = replace(SPAD, cluster_size=4)
     for mesh in ((2, 3), (0, 4), (2, 2.5), (4,), (2**40, 2)):
-        with pytest.raises(ValueError, match=r"level spad: (clusters|mesh)") as made:
+        with pytest.raises(ValueError, match=r"level spad: (cluster_size|mesh)") as made:
             pairs.with_mesh(mesh)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match=r"level spad: (clusters|mesh)") as anew:
+        with pytest.raises(ValueError, match=r"level spad: (cluster_size|mesh)") as anew:
             replace(pairs, mesh=mesh)
         assert str(made.value) == str(anew.value)
 
@@ -100,8 +100,8 @@ def test_impossible_levels_are_refused(change: dict[str, object], message: str) 
         ({"levels": (SPAD, GLB)}, "the last level, and only it, must be DRAM"),
         ({"levels": (GLB, replace(GLB, name="glb"), DRAM)}, "level names must be unique"),
         ({"levels": (SPAD, replace(DRAM, keeps=("inputs",)))}, "DRAM must keep every tensor"),
-        ({"pe_mesh": (6, 2)}, r"mesh \(4, 2\) of spad does not divide the mesh \(6, 2\)"),
-        ({"levels": (GLB, SPAD, DRAM)}, r"mesh \(4, 2\) of spad does not divide the mesh \(1, 1\)"),
+        ({"pe_mesh": (6, 2)}, r"mesh \(4, 2\) of spad must divide the mesh \(6, 2\)"),
+        ({"levels": (GLB, SPAD, DRAM)}, r"mesh \(4, 2\) of spad must divide the mesh \(1, 1\)"),
     ],
 )
 def test_impossible_hardware_is_refused(change: dict[str, object], message: str) -> None:
@@ -111,7 +111,17 @@ def test_impossible_hardware_is_refused(change: dict[str, object], message: str)
 
 def test_infeasibility_is_a_sentence_and_a_record() -> None:
     record = Infeasible("area_cap", "chip", 20, 12.25, "mm2", "use a smaller glb")
-    assert str(record) == "area_cap at chip: needs 20, has 12.25 mm2; use a smaller glb"
+    assert str(record) == "area_cap at chip: needs 20 mm2, 12.25 mm2 available; use a smaller glb"
     assert Infeasible(**record.to_dict()) == record
     assert InfeasibleError(record).infeasible is record
-    assert str(Infeasible("few", "x", 2, 1, "", "add one")) == "few at x: needs 2, has 1; add one"
+    absent = Infeasible("no_buffer", "chip", 1, 0, "", "add one")
+    assert str(absent) == "no_buffer at chip: add one"
+    assert (
+        Infeasible("x", "x", 2048, 1, "bytes", "").amounts == "needs 2,048 bytes, 1 byte available"
+    )
+    close = Infeasible("x", "x", 3.00001, 3.00002, "W", "")
+    assert close.amounts == "needs 3.00001 W, 3.00002 W available"
+    assert (
+        str(Infeasible("few", "x", 2, 1, "", "add one"))
+        == "few at x: needs 2, 1 available; add one"
+    )

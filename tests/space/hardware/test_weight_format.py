@@ -114,7 +114,7 @@ def test_weights_must_have_a_level_to_be_unpacked_into():
     with pytest.raises(ValueError, match=r"weight_format csr unpacks .* spad may be bypassed"):
         packing("csr", replace(three_levels(), levels=(loose, buffer, dram)))
     elsewhere = StorageLevel("acc", "register", ("outputs",), (2, 2), 4, 4)
-    with pytest.raises(ValueError, match=r"no level there keeps weights; make one"):
+    with pytest.raises(ValueError, match=r"no level there keeps weights; add such a level"):
         packing("csr", replace(three_levels(), levels=(elsewhere, buffer, dram)))
     with pytest.raises(ValueError, match=r"weight_format must be one of dense, bitmask, .*csr"):
         Effects(weight_format="cscs")  # type: ignore[arg-type]

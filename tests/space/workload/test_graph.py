@@ -113,10 +113,10 @@ def test_the_broken_rule_has_a_name_and_amounts() -> None:
         5,
         4,
         "layers",
-        "l1 on a path from the group back into it: take in or cut",
+        "a path leaves the group and returns through l1: add these layers, or split the group",
     )
     assert can_share(BLOCK, (0, 1, 4)) == Infeasible(
-        "no_shared_data", "l0, l1, l4", 1, 2, "parts", "run apart: l0, l1; l4"
+        "no_shared_data", "l0, l1, l4", 1, 2, "parts", "run these apart: l0, l1; l4"
     )
     long = graph([[-1], *([i] for i in range(9))])
     found = can_share(long, (0, *range(2, 10)))
@@ -138,7 +138,7 @@ def test_groups_of_a_residual_network() -> None:
     assert can_share(net, block[1:]) is None
     missing = can_share(net, [block[0], block[2], block[3]])
     assert missing is not None
-    assert missing.hint.startswith("stage2.0.conv2 on a path")
+    assert "returns through stage2.0.conv2: add" in missing.hint
 
 
 def test_facts_are_computed_once_for_each_network() -> None:

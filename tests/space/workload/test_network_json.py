@@ -213,12 +213,12 @@ def test_cut_or_changed_files_are_refused_and_never_crash(at: int, put: bytes) -
     ("content", "message"),
     [
         (b"", "line 1 is not JSON: Expecting value"),
-        (b"{", "line 1 is no JSON"),
+        (b"{", "line 1 is not JSON"),
         (b"[1]", "format is [1], must be 'archloom network 1'"),
         (b"{}", "format is None, must be"),
         (b"\xff\xfe", "is not text, so it is not the JSON of a network"),
-        (b"[" * 100_000, "is no JSON of a network"),
-        (b"9" * 10_000, "is no JSON of a network"),
+        (b"[" * 100_000, "is not the JSON of a network"),
+        (b"9" * 10_000, "is not the JSON of a network"),
     ],
 )
 def test_files_that_hold_no_network_say_so(tmp_path: Path, content: bytes, message: str) -> None:

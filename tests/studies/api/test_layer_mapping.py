@@ -181,7 +181,7 @@ def test_mistakes_of_mappings() -> None:
         return str(error.value)
 
     assert "map_layer() searches one" in message("auto")
-    assert message([]) == "mapping: is empty; it needs an entry for each level"
+    assert message([]) == "mapping: is empty; it must have an entry for each level"
     assert message(good[:2]).startswith("mapping: levels are ['spad', 'glb'], the architecture")
     assert message([{"levl": "spad"}]).startswith("mapping[0].level: is missing")
     small = json.loads(json.dumps(good))

@@ -81,7 +81,7 @@ def test_a_program_of_pytorch() -> None:
     found = al.load_network(program)
     assert found.macs == 2 * (12 * 7 + 7 * 3)
     assert found.params == 12 * 7 + 7 + 7 * 3 + 3
-    with pytest.raises(al.ArchloomError, match="is no exported program"):
+    with pytest.raises(al.ArchloomError, match="is not an exported program"):
         al.load_network(model)  # type: ignore[arg-type]
     with pytest.raises(al.ArchloomError, match="dimensions: an exported program has its sizes"):
         al.load_network(program, dimensions={"batch": 2})

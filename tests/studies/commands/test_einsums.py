@@ -59,7 +59,7 @@ def test_a_wrong_rank_is_one_message(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.write_text(einsum_text(LINES.replace("K[h,k,d]", "K[h,k,dd]"), RANKS))
-    message = "line 3: einsums[0]: rank dd has no size under ranks; did you mean d?"
+    message = "line 3: einsums[0]: rank dd has no size; add it under ranks; did you mean d?"
     path = study(file.parent, "attention.yaml")
     for arguments in (
         ("networks", "attention.yaml"),

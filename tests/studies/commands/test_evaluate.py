@@ -197,13 +197,18 @@ def test_brackets_in_names_are_no_markup(here):
 @pytest.mark.parametrize(
     ("part", "old", "new", "message"),
     [
-        ("arch", "memory-depth", "memroy-depth", "memroy-depth: is not understood; the nearest"),
+        ("arch", "memory-depth", "memroy-depth", "memroy-depth: is not known; the nearest"),
         ("arch", "depth: 64", "depth: 8", "mapping.yaml: file: needs 11 words, has 8"),
-        ("arch", "class: intmac", "class: quantum", "quantum is neither memory nor compute"),
+        (
+            "arch",
+            "class: intmac",
+            "class: quantum",
+            "quantum is neither a memory nor a compute class",
+        ),
         ("arch", "version: 0.3", "version: 0.9", "0.9 is not supported; supported: 0.2, 0.3, 0.4"),
         ("arch", "architecture:", "architectur:", "architectur: is not understood"),
         ("problem", "P: 16", "", "problem.yaml: problem.instance: has no bound of P"),
-        ("problem", "[K, P]", "[K, L]", "'L' is no dimension"),
+        ("problem", "[K, P]", "[K, L]", "'L' is not a dimension"),
         ("problem", "R: 3", "R: 0", "bound of R must be 1, 2, 3, ..., got 0"),
         (
             "mapping",
@@ -211,8 +216,8 @@ def test_brackets_in_names_are_no_markup(here):
             "K8",
             "factors of K multiply to 16, must multiply to the bound 32 of the problem",
         ),
-        ("mapping", "store", "stor", "'stor' is no memory; did you mean store?"),
-        ("mapping", "K2 R3", "K2 R3 X2", "'X' is no dimension"),
+        ("mapping", "store", "stor", "'stor' is not a memory; did you mean store?"),
+        ("mapping", "K2 R3", "K2 R3 X2", "'X' is not a dimension"),
         ("ert", "name: top.store", "name: top.stroe", "has no table for store; did you mean stroe"),
         ("ert", "energy: 0.845", "energy: -1", "must be 0 or more, got -1"),
     ],

@@ -273,8 +273,9 @@ def test_hardware_on_which_nothing_can_be_fused_says_why() -> None:
     found = search_plan(network("tiny_cnn"), bare, effort)
     assert isinstance(found, Schedule)
     assert found.notes == (
-        "nothing can be fused on edge: rf is none: fusion needs one SRAM for inputs and outputs, "
-        "with words as wide as those of DRAM",
+        "nothing can be fused on edge: fusion needs an outermost on-chip SRAM with one "
+        "instance that "
+        "keeps inputs and outputs in words as wide as those of DRAM, but rf is not one",
     )
 
 

@@ -123,7 +123,7 @@ ERRORS: list[tuple[str, str, str]] = [
     ("notes.txt", "", "/notes.txt must be an ONNX file (.onnx), a network's JSON (.json), a file"),
     ("{file: notes.txt}", "", "/notes.txt must be an ONNX file (.onnx), a network's JSON (.json)"),
     ("broken.json", "", "/broken.json: layers[0].name is missing"),
-    ("empty/", "", "/empty: holds no layers: no .yaml file with a problem"),
+    ("empty/", "", "/empty: holds no layers; it must have .yaml files, each with a problem"),
     ("wrong/", "", "/wrong/one.yaml: problem.instance"),
     ("broken.onnx", "", "/broken.onnx: "),
     ("open.onnx", "", "/open.onnx: dimensions batch, side of the input are not known"),

@@ -139,7 +139,7 @@ def test_what_no_design_runs_is_named_and_the_rest_is_kept(tmp_path: Path) -> No
         for trial in (str(members[0].number), "baseline"):
             show_trial(tmp_path / "run", trial, as_json=False, console=console)
     assert "held-out networks: no aggregate, because some are infeasible" in printed.get()
-    assert "  tiny_mlp: spad_overflow at fc: needs 40, has 32 bytes" in printed.get()
+    assert "  tiny_mlp: spad_overflow at fc: needs 40 bytes, 32 bytes available" in printed.get()
     assert "crashed: ZeroDivisionError: here" in printed.get()
     front = read_front(tmp_path / "run")
     quality = "state,evaluations,plan_gap_percent"

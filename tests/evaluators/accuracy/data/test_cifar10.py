@@ -67,7 +67,7 @@ class Harm:
 def test_a_hostile_pickle_runs_nothing(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     files_with(pickle.dumps({b"data": Harm(mark), b"labels": []}), tmp_path)
-    with pytest.raises(DatasetError, match=r"data_batch_1 is no batch.*asks for .*system"):
+    with pytest.raises(DatasetError, match=r"data_batch_1 is not a batch.*asks for .*system"):
         load_dataset("cifar10", tmp_path)
     assert not mark.exists()
     pickle.loads((tmp_path / "data_batch_1").read_bytes())

@@ -49,9 +49,10 @@ def test_an_overflow_names_tensors_step_and_what_is_missing() -> None:
     cost = group_cost(two_convolutions(), group, edge(glb_bytes=500), BufferMapper())
     assert isinstance(cost, Infeasible)
     assert str(cost) == (
-        "glb_overflow at glb, group a..b (2 layers), layer a in tile (0, 0) of 2x2: needs 532, "
-        "has 500 bytes; 32 over capacity, for input 144, weights of a 144, weights of b 144, "
-        "a 100: use a smaller tile, stream weights, cut the group, or enlarge the buffer"
+        "glb_overflow at glb, group a..b (2 layers), layer a in tile (0, 0) of 2x2: needs "
+        "532 bytes, 500 bytes available; 32 bytes over capacity, for input 144, weights "
+        "of a 144, weights of b 144, "
+        "a 100; use a smaller tile, stream weights, cut the group, or enlarge the buffer"
     )
 
 
@@ -65,7 +66,7 @@ def test_a_word_for_weights_that_pass_counts() -> None:
     assert isinstance(group_cost(net, FusionGroup((0, 1), (4, 4)), fits, mapper), GroupCost)
     none = group_cost(net, FusionGroup((0, 1), (4, 4)), less, mapper)
     assert isinstance(none, Infeasible)
-    assert none.hint.startswith("1 over capacity, for ")
+    assert none.hint.startswith("1 byte over capacity, for ")
 
 
 def passed_through(hardware: Hardware) -> Hardware:
@@ -86,7 +87,7 @@ def test_many_demands_are_added_up() -> None:
     cost = group_cost(net, group, edge(glb_bytes=1000), BufferMapper())
     assert isinstance(cost, Infeasible)
     assert " others " in cost.hint
-    assert f"{cost.needed - 1000:,.0f} over capacity" in cost.hint
+    assert f"{cost.needed - 1000:,.0f} bytes over capacity" in cost.hint
 
 
 def test_a_group_that_no_tiling_fits_says_the_same_of_its_tightest() -> None:

@@ -155,7 +155,7 @@ def test_rectangles_fetch_their_own_halos():
             "rows 3-3 and columns 2-3 are in 2 faces",
             62,
         ),
-        ([TileRect(0, 0, 9, 8)], "rows 8-8 and columns 0-7 are past its border", 64),
+        ([TileRect(0, 0, 9, 8)], "rows 8-8 and columns 0-7 are outside the map", 64),
         (
             [TileRect(0, 0, 4, 8), TileRect(5, 0, 3, 8)],
             "rows 4-4 and columns 0-7 are in no face",

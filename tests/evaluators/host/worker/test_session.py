@@ -43,8 +43,11 @@ class MadeUp:
 
 def test_a_turn_in_which_the_control_moved_is_done_again() -> None:
     worker = MadeUp([(100, 100), (100, 120), (100, 101), (100, 100)])
-    found = measure(worker, KERNELS, PLAN)
+    told: list[str] = []
+    found = measure(worker, KERNELS, PLAN, told.append)
     assert (worker.turns, found.repeats) == (4, 1)
+    # it is the same turn
+    assert [text for text in told if "turn" in text] == [f"turn {n} of 3" for n in (1, 2, 3)]
     # the disturbed turn's times are dropped
     assert [b.middle for b in found.timings["a"].blocks] == [10, 30, 40]
     assert found.control_us == ((100, 100), (100, 101), (100, 100))

@@ -58,5 +58,5 @@ def test_two_networks_have_their_own_groups() -> None:
     # a preset is no point: it runs what loses least
     assert found.networks_at(None)[1].layers[0].density == (0.5, 1.0)
     assert found.networks_at(None) == found.networks_at({"pruned_early": 0, "pruned_late": 0})
-    with pytest.raises(ValueError, match="forms are of"):
+    with pytest.raises(ValueError, match="compressed forms belong to"):
         FormChoices((other,), (first,))

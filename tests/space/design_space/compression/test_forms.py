@@ -68,11 +68,11 @@ def test_a_text_that_was_changed_is_refused(change: object, message: str) -> Non
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"levels": (0.5, 0.0)}, "must ascend"),
+        ({"levels": (0.5, 0.0)}, "must be in ascending order"),
         ({"levels": (0.0, 1.0)}, "below 1"),
-        ({"layers": ()}, "has no layer"),
+        ({"layers": ()}, "has no layers"),
         ({"densities": ((1.0,),)}, "a density for each level and layer"),
-        ({"densities": ((1.0,), (0.0,))}, "above 0 and up to 1"),
+        ({"densities": ((1.0,), (0.0,))}, "above 0 and at most 1"),
     ],
 )
 def test_groups_that_cannot_be_are_refused(fields: dict[str, object], message: str) -> None:
@@ -82,8 +82,8 @@ def test_groups_that_cannot_be_are_refused(fields: dict[str, object], message: s
 
 
 def test_forms_need_groups() -> None:
-    with pytest.raises(ValueError, match="groups must have a name each"):
+    with pytest.raises(ValueError, match="groups must have names that differ"):
         CompressedForms(network("tiny_cnn"), (), {})
     group = PrunedGroup("a", LEVELS, ("conv1",), ((1.0,), (0.5,), (0.1,)))
-    with pytest.raises(ValueError, match="groups must have a name each"):
+    with pytest.raises(ValueError, match="groups must have names that differ"):
         CompressedForms(network("tiny_cnn"), (group, group), {})

@@ -38,7 +38,7 @@ def test_patterns_name_layers() -> None:
 @pytest.mark.parametrize(
     ("patterns", "message"),
     [
-        ({"a": ["layer3.*"]}, "a: no layer that can be pruned is 'layer3.*'"),
+        ({"a": ["layer3.*"]}, "a: no prunable layer matches 'layer3.*'"),
         ({"a": ["conv11"]}, "did you mean conv1?"),
         ({"a": ["layer*"], "b": ["layer1.*"]}, "layer layer1.0.conv1 is in a and in b"),
     ],

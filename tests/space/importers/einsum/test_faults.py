@@ -133,7 +133,10 @@ def test_a_batch_that_is_none(line: str, message: str) -> None:
         ("ranks: {q: 0}\neinsums: ['Y[q] = X[q]']", "line 1: ranks.q: 0 must be a whole number"),
         ("ranks: {q: 2.5}\neinsums: ['Y[q] = X[q]']", "ranks.q: 2.5 must be a whole number"),
         ("ranks: {q: k, k: q}\neinsums: ['Y[q] = X[q]']", "ranks.q: depends on itself"),
-        ("ranks: {q: 8-9}\neinsums: ['Y[q] = X[q]']", "ranks.q: '8-9' is -1, so it must be a whole"),
+        (
+            "ranks: {q: 8-9}\neinsums: ['Y[q] = X[q]']",
+            "ranks.q: '8-9' is -1, so it must be a whole",
+        ),
         ("ranks: {q: 8//0}\neinsums: ['Y[q] = X[q]']", "ranks.q: '8//0' divides by 0"),
         ("ranks: {q: 8/2}\neinsums: ['Y[q] = X[q]']", "'8/2' may contain whole numbers, ranks"),
         ("ranks: {q: kk, k: 3}\neinsums: ['Y[q] = X[q]']", "rank 'kk' in 'kk' has no size"),

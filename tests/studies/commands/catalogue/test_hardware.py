@@ -228,7 +228,9 @@ def test_all_mistakes_in_parameters_are_told_at_once() -> None:
 def test_a_rule_that_is_broken_is_told() -> None:
     settings = [f"--set={s}" for s in SETTINGS if not s.startswith("pe_")]
     message = said("hardware", "casco_edge", "--set", "pe_x=32", "--set", "pe_y=32", *settings)
-    assert "casco_edge: max_pes at pe_x = 32, pe_y = 32: needs 1024, has 384 PEs" in message
+    assert (
+        "casco_edge: max_pes at pe_x = 32, pe_y = 32: needs 1,024 PEs, 384 PEs available" in message
+    )
 
 
 def test_faults_of_a_file_are_told(tmp_path: Path) -> None:

@@ -63,5 +63,6 @@ def test_options_of_hardware_are_no_options_of_an_npu():
 def test_a_weight_buffer_that_leaves_nothing_for_maps_is_refused_with_amounts():
     said = refusal(Asked("eyeriss", buffer_kib=108))
     assert said.startswith(
-        "--buffer-kib 108: weight_buffer_too_large at eyeriss, glb: needs 110592, has 110592 bytes"
+        "--buffer-kib 108: weight_buffer_too_large at eyeriss, glb: needs 110,592 bytes, "
+        "110,591 bytes available"
     )

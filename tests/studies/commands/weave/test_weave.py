@@ -238,8 +238,10 @@ def test_layers_that_fit_in_no_way_are_named_with_what_would_help():
     assert error.exit_code == 1
     lines = str(error).splitlines()
     assert lines[0] == (
-        "map_overflow at resnet50, layer stage1.0.shortcut on compute_centric: needs 51380224, has "
-        "3984588 bytes; use a smaller batch, or hardware with a larger feature map buffer"
+        "map_overflow at resnet50, layer stage1.0.shortcut on compute_centric: needs "
+        "51,380,224 bytes, "
+        "3,984,588 bytes available; use a smaller batch, or hardware with a larger "
+        "feature map buffer"
     )
     assert lines[1].startswith("map_overflow at mobilenetv2, layer stage2.0.depthwise on ")
     assert lines[2] == "--maps unlimited assumes that the feature map buffer is large enough"

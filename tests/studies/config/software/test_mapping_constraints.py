@@ -65,7 +65,7 @@ def test_all_errors_come_at_once_with_line_and_key(tmp_path: Path) -> None:
     ("rules", "key", "message"),
     [
         ("{l3: {unroll_x: [K]}}", ".levels.l3", "no level of casco_edge; known: spad, l2, dram"),
-        ("{spad: {bypass: [weights]}}", ".levels.spad.bypass", "may not pass spad"),
+        ("{spad: {bypass: [weights]}}", ".levels.spad.bypass", "may not bypass spad"),
         ("{l2: {orders: K}}", "", "orders_constraint at l2"),
     ],
 )

@@ -64,3 +64,22 @@ def test_a_word_that_is_too_long_breaks() -> None:
     text = printed(made, 60)
     assert (text.count("a"), text.count("b")) == (70 + len("path value") // 10 + 1, 90)
     assert max(map(len, text.splitlines())) <= 60
+
+
+def test_each_part_has_the_columns_that_name_its_rows() -> None:
+    """A case of several lines names itself in the first one alone."""
+    made = Table()
+    for head in ("case", "figure", "archloom", "recorded", "difference"):
+        made.add_column(head, no_wrap=True)
+    for case, figure in (("one", "reads"), ("", "fills"), ("two", "reads")):
+        made.add_row(case, figure, "1" * 20, "2" * 20, "3" * 20)
+    parts = parts_of(made, _console(60))
+    assert [[str(column.header) for column in part.columns] for part in parts] == [
+        ["case", "figure", "archloom"],
+        ["case", "figure", "recorded"],
+        ["case", "figure", "difference"],
+    ]
+    # where they would leave no room for others, the first column has to do
+    narrow = parts_of(made, _console(40))
+    assert next(str(column.header) for column in narrow[1].columns) == "case"
+    assert all(len(part.columns) == 3 for part in narrow[:1])

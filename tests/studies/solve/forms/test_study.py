@@ -233,7 +233,7 @@ def test_other_weights_make_another_study(finished: Path, folder: Path) -> None:
         ({"groups": 0}, "workloads[0].groups: 0 must be a number of parts from 1 to 16"),
         ({"groups": {"a b": "x"}}, "workloads[0].groups.a b: must be a name of letters"),
         ({"groups": {"a": []}}, "workloads[0].groups.a: names no layer"),
-        ({"groups": {"a": "feature.*"}}, "workloads[0]: a: no layer that can be pruned is"),
+        ({"groups": {"a": "feature.*"}}, "workloads[0]: a: no prunable layer matches"),
         ({"groups": 14}, "without a layer"),
         ({"fine_tune": -1}, "workloads[0].fine_tune: -1 must be epochs"),
         ({"finetune": 1}, "workloads[0].finetune: is an unknown key; did you mean fine_tune"),
