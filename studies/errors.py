@@ -136,9 +136,7 @@ def unreadable(error: Exception) -> str:
         return f"cannot be read: {error.strerror or error}"
     if isinstance(error, UnicodeDecodeError):
         byte = error.object[error.start]
-        return (
-            f"is not text in UTF-8: byte 0x{byte:02x} at position {error.start}; save it as UTF-8"
-        )
+        return f"is not UTF-8 text: byte 0x{byte:02x} at position {error.start}; save it as UTF-8"
     return f"cannot be read: {error}"
 
 

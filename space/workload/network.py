@@ -113,7 +113,7 @@ class Network:
         if owner >= position:
             raise ValueError(
                 f"layer {layer.name} uses the weights of {layer.weights_of!r}, "
-                "which is no earlier layer"
+                "which is not an earlier layer"
             )
         if self.layers[owner].weights != layer.weights:
             raise ValueError(

@@ -45,7 +45,7 @@ def _bound_violations(mapping: Mapping, bounds: tuple[int, ...]) -> list[str]:
     # a dimension that falls short has steps to spare nowhere
     least = trimmed(mapping, tuple(map(min, covered, bounds))).factors
     return [
-        f"{DIMS[d]}: factors multiply to {got}, the bound is {want}"
+        f"{DIMS[d]}: factors multiply to {got}, must multiply to the bound {want}"
         + (f"; {enough} would cover it" if got > want else "")
         for d, (got, want, enough) in enumerate(zip(covered, bounds, least, strict=True))
         if got < want or got > enough

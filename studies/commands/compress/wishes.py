@@ -98,7 +98,7 @@ def _faults(wishes: Wishes) -> Iterator[str]:
     if wishes.weights is not None and wishes.epochs is not None:
         yield "--epochs trains from scratch and --weights does not train; use one of them"
     if wishes.weights is not None and not wishes.weights.is_file():
-        yield f"--weights {wishes.weights}: there is no such file"
+        yield f"--weights {wishes.weights}: no such file"
     if wishes.out is not None and wishes.out.exists() and not wishes.out.is_dir():
         yield f"--out {wishes.out} is a file; choose another directory"
 

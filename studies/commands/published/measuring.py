@@ -92,7 +92,7 @@ def _files(texts: Sequence[str]) -> dict[str, Path]:
             found[Path(text).stem] = Path(text)
         else:
             papers = sorted({name.partition("_")[0] for name in own})
-            hint = did_you_mean(text, [*papers, *own])
+            hint = did_you_mean(text, list(dict.fromkeys([*papers, *own])))
             raise UserError(f"{text}: no such table, paper or file; {hint}")
     return found
 

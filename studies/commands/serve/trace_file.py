@@ -54,7 +54,7 @@ def read_trace(path: Path, names: Sequence[str]) -> Trace:
     except OSError as error:
         raise UserError(f"--trace {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"--trace {path}: is not text in UTF-8: {error}") from None
+        raise UserError(f"--trace {path}: is not UTF-8 text: {error}") from None
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
         lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .figures import PaperRow as PaperRow, PaperTable as PaperTable, beside as beside
+    from .figures import PaperRow as PaperRow, beside as beside
     from .kinds import measured as measured
-    from .plans import PlanFigures as PlanFigures, PlanRow as PlanRow
+    from .plans.plan_rows import PlanFigures as PlanFigures, PlanRow as PlanRow
     from .results import (
         Results as Results,
         read_results as read_results,

@@ -152,7 +152,7 @@ def fill_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
         UserError: there is something already; nothing was changed.
     """
     # of a path such as new/../copy, new is not made
-    place = folder.resolve()
+    place = Path(os.path.realpath(folder))
     draft = place.with_name(f".{place.name}.{uuid4().hex}")
     with choosing(folder):
         draft.mkdir(parents=True)

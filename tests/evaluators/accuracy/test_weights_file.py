@@ -60,7 +60,7 @@ class Harm:
 def test_nothing_is_executed(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     torch.save({"state_dict": Harm(mark)}, tmp_path / "mine.pt")
-    with pytest.raises(WeightsError, match="nothing of it was executed"):
+    with pytest.raises(WeightsError, match="nothing in it was executed"):
         load_weights(model(), tmp_path / "mine.pt")
     assert not mark.exists()
     torch.load(tmp_path / "mine.pt", weights_only=False)
@@ -76,7 +76,7 @@ def test_other_files_are_named(content: bytes, tmp_path: Path) -> None:
 
 def test_something_else_than_tensors_is_named(tmp_path: Path) -> None:
     torch.save([torch.zeros(1)], tmp_path / "mine.pt")
-    with pytest.raises(WeightsError, match="holds a list"):
+    with pytest.raises(WeightsError, match="contains a list"):
         load_weights(model(), tmp_path / "mine.pt")
     with pytest.raises(WeightsError, match="no such file"):
         load_weights(model(), tmp_path / "none.pt")

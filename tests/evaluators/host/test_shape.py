@@ -23,8 +23,8 @@ def test_shapes_are_read_as_they_are_written() -> None:
     [
         ("64x32x32", "is not a shape; write"),
         ("64x32x32:64:3x3,strde=2", "strde is not an option; did you mean stride"),
-        ("64x32x32:64:3x3,stride=a", "stride is 'a', must be a whole number"),
-        ("64x32x32:64:3x3,groups=3", "3 groups do not divide"),
+        ("64x32x32:64:3x3,stride=a", "stride is 'a', must be one or two whole numbers"),
+        ("64x32x32:64:3x3,groups=3", "3 groups must divide"),
         ("64x2x2:64:5x5,padding=0", "window is larger than the map"),
         ("64x32x32:64:3x3,padding=3", "padding must be smaller"),
         ("64x32x32:64:3x3,stride=0", "must be 1 or more"),

@@ -93,7 +93,7 @@ def test_a_mapping_that_does_not_fit_is_refused():
 def test_a_mapping_of_another_layer_is_refused():
     other = replace(CONV, k=5)
     mapping = word_by_word(MappingProblem.of_layer(other, edge()))
-    with pytest.raises(ValueError, match=r"covers \(1, 1, 5, .* loops are \(1, 1, 4, "):
+    with pytest.raises(ValueError, match=r"covers \(1, 1, 5, .* loops \(1, 1, 4, "):
         mapped_cost(MappingProblem.of_layer(CONV, edge()), mapping)
 
 

@@ -111,5 +111,5 @@ def test_no_slack_is_no_padding_and_odd_slacks_are_refused() -> None:
     assert padded_bounds(prime)[R] == 15
     assert padded_bounds(prime, 1)[R] == 16
     for slack in (-0.1, nan, inf):
-        with pytest.raises(ValueError, match=f"slack must be from 0 up, got {slack}"):
+        with pytest.raises(ValueError, match=f"slack must be at least 0, got {slack}"):
             padded_bounds(prime, slack)

@@ -173,7 +173,10 @@ def test_rows_that_are_not_there_are_named():
         (["512,4,1,1"], "line 2.*must be numbers"),
         (["512,4,2,1,1,1", "1024,4,1,1,1,1", "512,8,2,1,1,1", "1024,8,3,1,1,1"], "read_pj falls"),
         (["512,4,1,1,1,1"], "at least two"),
-        (["512,4,1,1,1,1", "512,16,1,1,1,1", "1024,8,2,2,2,2"], "lacks 512 bytes at width 8"),
+        (
+            ["512,4,1,1,1,1", "512,16,1,1,1,1", "1024,8,2,2,2,2"],
+            "no entry for 512 bytes at width 8",
+        ),
     ],
 )
 def test_faulty_tables_are_refused(tmp_path, rows, message):

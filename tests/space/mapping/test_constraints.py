@@ -71,7 +71,7 @@ def test_they_are_said_in_a_line() -> None:
         (
             {"levels": {"l2": {"unroll_x": {"K": 0}, "orders": [["R"]], "keep": "weights"}}},
             [
-                ("levels.l2.orders", "[['R']] must be one or a list of texts"),
+                ("levels.l2.orders", "[['R']] must be an order such as RS, or a list of orders"),
                 ("levels.l2.keep", "'weights' must be a list of tensors"),
                 ("levels.l2.unroll_x", "unrolls K by 0, must be a whole number from 1 up"),
             ],
@@ -85,7 +85,7 @@ def test_they_are_said_in_a_line() -> None:
         ),
         (
             {"both_axes": False, "levels": {"l2": {"unroll_x": {"K": 2}, "unroll_y": {"K": 4}}}},
-            [("", "level l2: K is to be unrolled along x and along y")],
+            [("", "level l2: K is unrolled along x and along y")],
         ),
     ],
 )

@@ -206,7 +206,12 @@ def test_brackets_in_names_are_no_markup(here):
             "quantum is neither a memory nor a compute class",
         ),
         ("arch", "version: 0.3", "version: 0.9", "0.9 is not supported; supported: 0.2, 0.3, 0.4"),
-        ("arch", "architecture:", "architectur:", "architectur: is not understood"),
+        (
+            "arch",
+            "architecture:",
+            "architectur:",
+            "architectur: is not known; the nearest known name is architecture",
+        ),
         ("problem", "P: 16", "", "problem.yaml: problem.instance: has no bound of P"),
         ("problem", "[K, P]", "[K, L]", "'L' is not a dimension"),
         ("problem", "R: 3", "R: 0", "bound of R must be 1, 2, 3, ..., got 0"),
@@ -241,7 +246,7 @@ def test_a_file_that_is_not_there_is_one_fault(here, name):
 def test_a_folder_and_junk_are_no_files(here):
     here.write(TILED)
     (here.folder / "ert.yaml").write_bytes(bytes(range(256)))
-    assert "ert.yaml: is not text in UTF-8" in here.refused()
+    assert "ert.yaml: is not UTF-8 text" in here.refused()
     (here.folder / "ert.yaml").unlink()
     (here.folder / "ert.yaml").mkdir()
     assert "ert.yaml: cannot be read: Is a directory" in here.refused()

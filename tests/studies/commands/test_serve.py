@@ -298,7 +298,7 @@ def test_faults_of_a_trace_are_said_with_their_lines(
         assert message in found
     assert all(line.startswith(f"--trace {path}: ") for line in found.splitlines())
     path.write_bytes(b"\xff\xfe\x00time")
-    assert "is not text in UTF-8" in said(*PAIR, "--trace", str(path))
+    assert "is not UTF-8 text" in said(*PAIR, "--trace", str(path))
 
 
 def test_help_has_examples() -> None:

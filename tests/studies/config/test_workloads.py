@@ -126,7 +126,7 @@ ERRORS: list[tuple[str, str, str]] = [
     ("empty/", "", "/empty: holds no layers; it must have .yaml files, each with a problem"),
     ("wrong/", "", "/wrong/one.yaml: problem.instance"),
     ("broken.onnx", "", "/broken.onnx: "),
-    ("open.onnx", "", "/open.onnx: dimensions batch, side of the input are not known"),
+    ("open.onnx", "", "/open.onnx: dimensions batch, side of the input have no size"),
     ("{file: open.onnx, dimensions: {batch: 1, side: 6, sid: 2}}", "", "did you mean side?"),
 ]
 

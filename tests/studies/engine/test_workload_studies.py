@@ -200,4 +200,4 @@ def test_a_resumed_study_reads_no_file_of_the_user(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["networks"][0]["name"] == "net"
     refused = archloom("run", tmp_path / "tiny.yaml", "--out", "run", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "net.json: line 1 is no JSON" in refused.stderr
+    assert "net.json: line 1 is not JSON" in refused.stderr

@@ -127,9 +127,10 @@ def obey_permissions() -> None:
 )
 def test_what_is_forbidden(place: Path, words: tuple[str, ...], says: str) -> None:
     (place / "secret.yaml").write_text("x: 1\n")
+    (place / "locked").mkdir()
     before = content(place)
     (place / "secret.yaml").chmod(0)
-    (place / "locked").mkdir(mode=0)
+    (place / "locked").chmod(0)
     place.chmod(0o555)
     done = limited(*words, cwd=place, by=obey_permissions)
     place.chmod(0o755)

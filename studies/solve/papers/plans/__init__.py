@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .plan_rows import PlanFigures as PlanFigures, PlanRow as PlanRow, planned as planned
+    from .plan_rows import PlanRow as PlanRow, planned as planned
     from .plan_table import PlanTable as PlanTable
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -70,7 +70,7 @@ def test_without_the_package_the_message_says_what_to_install(name: str, package
 
 
 def test_folders_are_for_those_who_need_them(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="say which"):
+    with pytest.raises(DatasetError, match="give its path"):
         load_dataset("cifar10")
     with pytest.raises(DatasetError, match="comes with a package"):
         load_dataset("digits", tmp_path)

@@ -111,7 +111,7 @@ def test_a_depth_that_holds_the_same_or_moves_the_same_is_refused() -> None:
         "of its ranks"
     ]
     assert faults([QUERIES, FEATURES], context=1) == [
-        "what a.context makes must not stay beyond loop 2, because that would not save any load"
+        "what a.context makes must not stay beyond loop 2, because that saves no loads"
     ]
 
 

@@ -110,7 +110,7 @@ def test_exact_bounds_given_as_loop_bounds_change_nothing() -> None:
 
 
 def test_wrong_and_oversized_mappings_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"mapping covers \(1, 1, 7, .* loops are \(1, 1, 8, 3, 6"):
+    with pytest.raises(ValueError, match=r"mapping covers \(1, 1, 7, .* loops \(1, 1, 8, 3, 6"):
         mapped_cost(PADDED, word_by_word(EXACT))
     levels = list(spread_out().levels)
     levels[1] = replace(levels[1], spatial_x=row(K=8))

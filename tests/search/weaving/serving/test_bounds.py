@@ -86,7 +86,7 @@ def test_no_load_is_stable_where_even_a_lone_request_is_late() -> None:
 def test_a_stable_load_needs_deadlines_and_a_share() -> None:
     with pytest.raises(ValueError, match="needs a deadline"):
         stable_load(tenants(opposed()), Policy(), draws_of(10, 1))
-    with pytest.raises(ValueError, match="from 0 and below 1"):
+    with pytest.raises(ValueError, match="at least 0 and below 1"):
         stable_load(tenants(opposed(), Deadline(1.0)), Policy(), draws_of(10, 1), 1.0)
 
 

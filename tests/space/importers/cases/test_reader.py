@@ -177,7 +177,7 @@ def test_all_faults_are_named_at_once():
         (lambda r: r["mapping"][0].update(bypass=["Weights"], keep=["Weights"]), "bypass"),
         (lambda r: r["mapping"][0]["temporal"].update(permutation_inner_to_outer="PP"), "once"),
         (lambda r: r.update(imperfect_factorization=True), "imperfect_factorization"),
-        (lambda r: r["arch"]["mac"].update(meshX=3, instances=3), "does not divide"),
+        (lambda r: r["arch"]["mac"].update(meshX=3, instances=3), "must divide"),
     ],
 )
 def test_a_fault_is_named_where_it_stands(change, says):

@@ -289,7 +289,7 @@ def test_a_network_that_cannot_run_on_the_hardware_ends_with_1(tmp_path):
     assert done.exit_code == 1
     said = " ".join(done.stderr.split())
     assert "tiny_cnn on chip: glb" in said
-    assert "has 2 bytes" in said
+    assert "needs 4 bytes, 2 bytes available" in said
 
 
 MISTAKES = [

@@ -41,7 +41,7 @@ def test_two_orders_are_one_too_many(tmp_path):
 def test_bytes_are_no_order(tmp_path):
     write(tmp_path, a=fc(64, 64, 8))
     (tmp_path / "Problem-structure.txt").write_bytes(b"\xff\xfe")
-    assert "Problem-structure.txt: is not text in UTF-8" in faults(tmp_path)[0]
+    assert "Problem-structure.txt: is not UTF-8 text" in faults(tmp_path)[0]
 
 
 def test_directories_without_layers(tmp_path):

@@ -55,7 +55,7 @@ def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
         *("--density", "1,2", "--optimizer", "tpee", "--threads", 4096, "--out", tmp_path),
     )
     for part in (
-        "strde is no option",
+        "strde is not an option",
         "--algorithm 'gem' is not known; did you mean gemm",
         "--dtype 'float23' is not known; did you mean",
         "--density '2': must be a share",
