@@ -88,12 +88,8 @@ class Planning:
 
     def _of_least_edp(self, planner: Planner) -> FusionPlan:
         search = fusion_search(planner.fusion, self._evaluator)
-        state = search.start(derived_seed(_SEED, "fusion", self._evaluator.network.name))
-        while state.evaluations < planner.plans:
-            after = search.advance(state, 1)
-            if after == state:
-                break
-            state = after
+        seed = derived_seed(_SEED, "fusion", self._evaluator.network.name)
+        state = search.advance(search.start(seed), planner.plans)
         assert isfinite(state.history[-1]), "layer by layer is feasible"
         return state.best
 
