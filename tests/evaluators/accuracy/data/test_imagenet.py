@@ -60,5 +60,5 @@ def test_what_is_missing_is_said(folder: Path, tmp_path_factory: pytest.TempPath
     with pytest.raises(DatasetError, match="has no images"):
         load_dataset("imagenet", folder)
     (folder / "val" / "n03" / "a.png").write_bytes(b"no image")
-    with pytest.raises(DatasetError, match="is no image"):
+    with pytest.raises(DatasetError, match="is not an image"):
         load_dataset("imagenet", folder).test.batch(np.array([4]))
