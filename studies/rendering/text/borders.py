@@ -8,6 +8,8 @@ from .gaps import percent
 
 #: borders that are named; of more, how many there are
 _NAMED: Final = 12
+#: of percents; a smaller change is none
+_DIGITS: Final = 4
 
 
 def border_lines(borders: list[dict[str, Any]]) -> Iterator[str]:
@@ -33,6 +35,8 @@ def _why(border: dict[str, Any]) -> str:
     lacks = border["infeasible"]
     if lacks is None:
         more = border["edp_percent"]
+        if round(more, _DIGITS) == 0:
+            return "would not change the EDP"
         return f"would {'raise' if more >= 0 else 'lower'} the EDP by {percent(abs(more))}"
     if lacks["unit"] != "bytes":
         return str(border["sentence"])

@@ -4,8 +4,20 @@ import json
 from pathlib import Path
 
 from archloom.space.networks.registry import network
+from archloom.studies.rendering.text.borders import border_lines
 
 from .test_schedule import shown
+
+
+def said(more: float) -> str:
+    border = {"before": ["a"], "after": ["b"], "alike": 0, "infeasible": None, "edp_percent": more}
+    return list(border_lines([border]))[1]
+
+
+def test_what_makes_no_difference_is_not_said_to_raise_anything() -> None:
+    assert said(0.0) == said(-1e-11) == "  a + b: would not change the EDP"
+    assert said(0.25) == "  a + b: would raise the EDP by 0.25 %"
+    assert said(-2.5) == "  a + b: would lower the EDP by 2.5 %"
 
 
 def test_it_says_why_neighbours_are_not_one_group(tmp_path: Path) -> None:
