@@ -1,7 +1,7 @@
 """Fusion plans: groups of layers that run together tile by tile, and what stays on chip.
 
 Read ``plan.py``; ``irregular_tiles.py`` has tiles of any sizes, ``residency.py`` what lies in the
-buffer beside a group while it runs.
+buffer beside a group while it runs, ``folding.py`` layers that a compiler folds into others.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .folding import (
+        Computation as Computation,
+        computation_of as computation_of,
+        computations as computations,
+        fold as fold,
+    )
     from .irregular_tiles import TileRect as TileRect, bad_cuts as bad_cuts
     from .loop_nest import STREAMED as STREAMED, LoopNest as LoopNest, NestLoop as NestLoop
     from .plan import (

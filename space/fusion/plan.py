@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from archloom.space.workload import Network, connected
 
+from .folding import computations
 from .irregular_tiles import TileRect, bad_cuts
 from .loop_nest import LoopNest
 
@@ -144,8 +145,8 @@ class FusionPlan:
 
 
 def layer_by_layer(network: Network) -> FusionPlan:
-    """Return the plan that fuses nothing."""
-    return FusionPlan(tuple(FusionGroup((i,)) for i in range(len(network.layers))))
+    """Return the plan that fuses nothing: a group for each computation, most of one layer."""
+    return FusionPlan(tuple(FusionGroup(one.layers) for one in computations(network)))
 
 
 def group_order(network: Network, groups: Iterable[tuple[int, ...]]) -> list[int] | None:

@@ -23,7 +23,7 @@ from ...arrays import Ints
 from ...hardware import access_costs
 from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper
-from ..unfused_layer import naming
+from ..streamed import naming
 from .cores import NestCores, nest_cores, streams_sent
 from .fit import NestFit, core_fits, streams
 from .latency import iteration_cycles, nest_cycles
