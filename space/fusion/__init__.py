@@ -11,6 +11,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .folding import (
         Computation as Computation,
+        computation_numbers as computation_numbers,
         computation_of as computation_of,
         computations as computations,
         fold as fold,

@@ -44,6 +44,11 @@ class Computation:
         return tuple(sorted((self.host, *self.folded)))
 
     @property
+    def results(self) -> tuple[int, ...]:
+        """Layers whose results others may read, the main one first."""
+        return (self.result, *self.pools)
+
+    @property
     def result(self) -> int:
         """The layer whose result replaces that of the host."""
         return self.after[-1] if self.after else self.host
@@ -85,6 +90,13 @@ def computations(network: Network) -> tuple[Computation, ...]:
     layers = range(len(network.layers))
     groups = [found.get(i, Computation(i)) for i in layers if i not in taken]
     return tuple(_in_order(network, groups))
+
+
+@remembered
+def computation_numbers(network: Network) -> tuple[int, ...]:
+    """Return for each layer the number of its computation, in running order."""
+    homes = {i: n for n, one in enumerate(computations(network)) for i in one.layers}
+    return tuple(homes[i] for i in range(len(network.layers)))
 
 
 @remembered
