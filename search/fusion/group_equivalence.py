@@ -40,7 +40,8 @@ def group_kind(network: Network, layers: tuple[int, ...]) -> tuple[int, ...]:
     Members in order of position, for each: the kind of the layer; whether its result leaves the
     group; the first member with the same weights; for each map that it reads the member that
     makes it, or a number below 0 for what comes from outside, the same for the same box of the
-    same map; whether it is a computation of a folded network. Groups that list equal members in another order are of different kinds.
+    same map; whether it is a computation of a folded network. Groups that list equal members in
+    another order are of different kinds.
 
     Args:
         network: where the group is.

@@ -17,7 +17,7 @@ from .protocol import Abilities, FusionState, PlanEvaluator
 class LayerByLayer:
     """Evaluates the plan that fuses nothing, and then has nothing left to spend a budget on."""
 
-    abilities: ClassVar[Abilities] = Abilities(plans="layer_by_layer")
+    abilities: ClassVar[Abilities] = Abilities(plans="layer_by_layer", folds=True)
 
     def __init__(self, evaluator: PlanEvaluator) -> None:
         self._evaluator = evaluator

@@ -129,9 +129,9 @@ def _after(network: Network, host: int, taken: set[int]) -> Iterator[int]:
 
 def _pools(network: Network, host: int, taken: set[int]) -> Iterator[int]:
     for reader in network.consumers[host]:
-        if reader not in taken and _takes_once(network.layers[reader]):
-            if network.layers[reader].slice_of(0) is None:
-                yield reader
+        layer = network.layers[reader]
+        if reader not in taken and _takes_once(layer) and layer.slice_of(0) is None:
+            yield reader
 
 
 def _before(network: Network, host: int, taken: set[int]) -> Iterator[int]:
@@ -177,8 +177,10 @@ def _whole(network: Network, reader: int, operand: int) -> bool:
 def _takes_once(layer: Layer) -> bool:
     """Whether a layer is a pool that takes in each value for one result at most."""
     sizes = zip((layer.p, layer.q), (layer.r, layer.s), layer.stride, strict=True)
-    return layer.operator in _POOLS and layer.dilation == (1, 1) and all(
-        made == 1 or step >= taps for made, taps, step in sizes
+    return (
+        layer.operator in _POOLS
+        and layer.dilation == (1, 1)
+        and all(made == 1 or step >= taps for made, taps, step in sizes)
     )
 
 

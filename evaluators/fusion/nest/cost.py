@@ -22,8 +22,8 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 from ...arrays import Ints
 from ...hardware import access_costs
 from ..group_share import GroupCost, LayerShare
-from ..tile import ProblemMapper
 from ..streamed import naming
+from ..tile import ProblemMapper
 from .cores import NestCores, nest_cores, streams_sent
 from .fit import NestFit, core_fits, streams
 from .latency import iteration_cycles, nest_cycles

@@ -10,8 +10,6 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-import numpy as np
-
 from archloom.evaluators.loopnest import LayerCost, pinned_vector_cost, whole_grains, whole_pj
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, Computation, FusionGroup, Residents
@@ -156,9 +154,7 @@ def _without_inner(placed: _Placed, mapped: LayerCost) -> LayerCost:
     )
 
 
-def _vector_costs(
-    placed: _Placed, mapped: LayerCost, free: int
-) -> Iterator[tuple[int, LayerCost]]:
+def _vector_costs(placed: _Placed, mapped: LayerCost, free: int) -> Iterator[tuple[int, LayerCost]]:
     network, found = placed.network, placed.found
     for i in found.folded:
         layer = network.layers[i]

@@ -134,6 +134,7 @@ def _place(network: Network, position: int, steady: bool, residents: Residents) 
 
 
 def alone(layer: Layer, hardware: Hardware, mapper: ProblemMapper) -> LayerCost | Infeasible:
+    """Return the cost of a layer all of whose operands stream, in all of the buffer."""
     if not layer.uses_macs:
         return vector_cost(layer, hardware, layer.p, layer.q, staged=False)
     cost = mapper(MappingProblem.of_layer(layer, hardware))
@@ -153,6 +154,7 @@ def placed_cost(
     capacity: int,
     residents: Residents,
 ) -> LayerCost | Infeasible:
+    """Return the cost of a layer some of whose operands are in the buffer, beside ``residents``."""
     layer, free = network.layers[place.position], capacity - residents.words
     if not layer.uses_macs:
         return pinned_vector_cost(layer, hardware, place.held, place.kept, place.steady, free)

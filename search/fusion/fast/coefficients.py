@@ -83,7 +83,7 @@ def _pin_layer(
     network, hardware = evaluator.network, evaluator.hardware
     part = _Streamed(network, hardware, found, streamed)
     steady, tiles, reads = part.steady, part.tiles, part.reads
-    written = tuple(i for i in found.results if not network.layers[i].name in network.leaving)
+    written = tuple(i for i in found.results if network.layers[i].name not in network.leaving)
     leaves = len(written) < len(found.results)
     write, weights = part.saving(found.results, OUTPUTS), part.saving(steady, WEIGHTS)
     held = [i for read in reads if read.possible for i in part.made_by(read.producer)]

@@ -93,6 +93,8 @@ class FastPlanner(OneShotPlanner):
 class LiveFastPlanner(FastPlanner):
     """The planner of least EDP, whose plans fetch all weights in the pass."""
 
+    abilities: ClassVar[Abilities] = Abilities(folds=True)
+
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         super().__init__(evaluator)
 
@@ -100,7 +102,7 @@ class LiveFastPlanner(FastPlanner):
 class PrintedFastPlanner(FastPlanner):
     """The planner as FAST prints it: least latency, weights that stay from pass to pass."""
 
-    abilities: ClassVar[Abilities] = Abilities(plans="steady")
+    abilities: ClassVar[Abilities] = Abilities(plans="steady", folds=True)
 
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         super().__init__(evaluator, "printed")
