@@ -23,11 +23,10 @@ if TYPE_CHECKING:
         FusionPlan as FusionPlan,
         HaloPolicy as HaloPolicy,
         Pin as Pin,
-        group_order as group_order,
         layer_by_layer as layer_by_layer,
         plan_violations as plan_violations,
-        runnable as runnable,
     )
     from .residency import ALONE as ALONE, Residents as Residents, plan_residents as plan_residents
+    from .running_order import group_order as group_order, runnable as runnable
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -11,6 +11,8 @@ from typing import Final
 
 from archloom.space.workload import ACTIVATIONS, Layer, Network, remembered
 
+from .running_order import group_order
+
 #: operators that make each value of a result from the values at its place
 _ELEMENTWISE: Final = frozenset(("add", "mul", "div", "scale_shift", *ACTIVATIONS))
 _POOLS: Final = frozenset(("maxpool", "avgpool"))
@@ -106,8 +108,6 @@ def computation_of(network: Network) -> dict[tuple[int, ...], Computation]:
 
 
 def _in_order(network: Network, groups: list[Computation]) -> Iterator[Computation]:
-    from .plan import group_order
-
     order = group_order(network, [one.layers for one in groups])
     assert order is not None, "a computation has one way out, or none that leads back"
     return (groups[g] for g in order)

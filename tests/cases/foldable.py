@@ -15,6 +15,7 @@ from archloom.space.workload.layer_builders import (
 from archloom.space.workload.network import INPUT, Network
 
 CHANNELS, SIZE = 4, 8
+KINDS = "conv", "depthwise", "add", "scale", "relu", "pool", "overlap", "global"
 
 
 def random_foldable(rng: np.random.Generator, most: int = 10) -> Network:

@@ -13,6 +13,7 @@ from archloom.evaluators.fusion.buffer import (
     kept_on_cores,
     over_capacity,
 )
+from archloom.evaluators.fusion.streamed import naming
 from archloom.evaluators.loopnest import Counts, Energies, LayerCost, whole_pj
 from archloom.space import Infeasible
 from archloom.space.fusion import STREAMED, FusionGroup, LoopNest, Residents
@@ -22,7 +23,6 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 from ...arrays import Ints
 from ...hardware import access_costs
 from ..group_share import GroupCost, LayerShare
-from ..streamed import naming
 from ..tile import ProblemMapper
 from .cores import NestCores, nest_cores, streams_sent
 from .fit import NestFit, core_fits, streams

@@ -10,13 +10,13 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
+from archloom.evaluators.fusion.buffer import buffer_words, pinned_overflow
 from archloom.evaluators.loopnest import LayerCost, pinned_vector_cost, whole_grains, whole_pj
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, Computation, FusionGroup, Residents
 from archloom.space.hardware import Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, Network
 
-from ..buffer import buffer_words, pinned_overflow
 from ..group_graph import group_sources
 from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper

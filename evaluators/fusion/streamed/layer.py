@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from archloom.evaluators.fusion.buffer import pinned_overflow
 from archloom.evaluators.loopnest import (
     LayerCost,
     MappingProblem,
@@ -22,7 +23,6 @@ from archloom.space.hardware import Hardware, packed_words
 from archloom.space.workload import OUTPUTS, TENSORS, WEIGHTS, Layer, Network
 
 from ...hardware import access_costs
-from ..buffer import pinned_overflow
 from ..group_graph import group_sources
 from ..tile import ProblemMapper, Transfers
 

@@ -12,6 +12,7 @@ from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.design_space.presets import preset
 from archloom.space.fusion.folding import fold
 from archloom.space.fusion.plan import layer_by_layer, plan_violations
+from archloom.space.workload.dims import INPUTS
 from archloom.space.workload.layer_builders import activation, add, conv2d, global_pool, mul
 from archloom.space.workload.network import INPUT, Network
 
@@ -47,10 +48,13 @@ def test_a_residual_add_by_hand():
     lanes = -(-2 * words // hardware.vector_lanes)
     least = max(array.latency_cycles, lanes, (weights + 3 * words) / rate)
     assert least <= together.latency_cycles < alone.latency_cycles
-    # what is done on the chip is done anyway
-    for one, other in zip((array, vector), (g.layers[0] for g in alone.groups), strict=True):
-        assert np.array_equal(one.words[:-1], other.words[:-1])
-        assert one.compute_pj == other.compute_pj
+    # the same is done on the chip, but that one map does not come into the buffer from DRAM
+    saved = np.zeros((len(hardware.levels), 3), np.int64)
+    saved[hardware.fusion_level, INPUTS] = words
+    by_itself = [group.layers[0] for group in alone.groups]
+    assert np.array_equal(array.words[:-1], by_itself[0].words[:-1])
+    assert np.array_equal((vector.words + saved)[:-1], by_itself[1].words[:-1])
+    assert vector.compute_pj == by_itself[1].compute_pj
 
 
 def test_squeeze_and_excite_by_hand():
@@ -84,10 +88,6 @@ def test_folding_keeps_the_work_and_never_moves_more(seed):
     assert together.dram_bytes <= alone.dram_bytes
     assert together.energy_pj <= alone.energy_pj
     assert together.latency_cycles <= alone.latency_cycles
-    chip = sum(
-        g.layers[m].energy_pj[:-1].sum() for g in together.groups for m in range(len(g.layers))
-    )
-    assert chip >= sum(g.layers[0].energy_pj[:-1].sum() for g in alone.groups) - 1
     bound = any_plan_bound(fold(net), hardware)
     assert bound.energy_pj <= together.energy_pj
     assert bound.latency_cycles <= together.latency_cycles
