@@ -15,7 +15,7 @@ from archloom.evaluators.loopnest import LayerCost, pinned_vector_cost, whole_gr
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, Computation, FusionGroup, Residents
 from archloom.space.hardware import Hardware
-from archloom.space.workload import INPUTS, OUTPUTS, Network
+from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, Network, Tensor
 
 from ..group_graph import group_sources
 from ..group_share import GroupCost, LayerShare
@@ -133,15 +133,21 @@ def _without_inner(placed: _Placed, mapped: LayerCost) -> LayerCost:
     """
     host, hardware = placed.network.layers[placed.found.host], placed.hardware
     dram = len(hardware.levels) - 1
+
+    def moved_words(count: int, tensor: Tensor) -> int:
+        return count * hardware.bits(dram, TENSORS[tensor]) // hardware.word_bits
+
     words, energy = mapped.words.copy(), mapped.energy_pj.copy()
     reads, writes = mapped.dram_reads, mapped.dram_writes
     if placed.found.after and words[dram, OUTPUTS]:
         left = int(words[dram, OUTPUTS]) - host.output_words
         energy[dram, OUTPUTS] *= left / int(words[dram, OUTPUTS])
         words[dram, OUTPUTS] = left
-        writes -= host.output_words * hardware.bits(dram, OUTPUTS) // hardware.word_bits
+        writes -= moved_words(host.output_words, OUTPUTS)
     if placed.found.before:
-        reads -= int(words[dram, INPUTS]) * hardware.bits(dram, INPUTS) // hardware.word_bits
+        reads -= (
+            int(words[dram, INPUTS]) * hardware.bits(dram, TENSORS[INPUTS]) // hardware.word_bits
+        )
         words[dram, INPUTS], energy[dram, INPUTS] = 0, 0.0
     moved = ceil((reads + writes) / hardware.levels[-1].bandwidth_words)
     return replace(
