@@ -85,7 +85,7 @@ def given(path: Path, network: Network, effort: FusionEffort) -> FusionEffort:
 
 
 def network_of(
-    source: str, settings: list[str], batch: int | None, hardware: Hardware, fold: bool
+    source: str, settings: list[str], batch: int | None, hardware: Hardware, fold: bool = False
 ) -> Network:
     """Return the network that a command line means, with the batch of a pass.
 
