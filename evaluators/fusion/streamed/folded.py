@@ -15,7 +15,7 @@ from archloom.evaluators.loopnest import LayerCost, pinned_vector_cost, whole_gr
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, Computation, FusionGroup, Residents
 from archloom.space.hardware import Hardware
-from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, Network, Tensor
+from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, Network
 
 from ..group_graph import group_sources
 from ..group_share import GroupCost, LayerShare
@@ -134,7 +134,7 @@ def _without_inner(placed: _Placed, mapped: LayerCost) -> LayerCost:
     host, hardware = placed.network.layers[placed.found.host], placed.hardware
     dram = len(hardware.levels) - 1
 
-    def moved_words(count: int, tensor: Tensor) -> int:
+    def moved_words(count: int, tensor: int) -> int:
         return count * hardware.bits(dram, TENSORS[tensor]) // hardware.word_bits
 
     words, energy = mapped.words.copy(), mapped.energy_pj.copy()
