@@ -1,9 +1,7 @@
-"""The graph that FAST's fusion starts from: element-wise layers folded into the one beside them.
+"""A graph in which the small layers of squeeze-and-excite are folded too, which ``fold`` does not.
 
-FAST's layers are those of a compiler that has grouped data formatting, element-wise and matrix
-operations (Zhang et al., ASPLOS 2022, footnote 3). Here it is made from the linear model of the
-layers as they are: what stays inside a fused computation does not cross DRAM, and the vector unit
-works in the shadow of the array (assumption: a compiler's element-wise part of a convolution).
+It is made from the linear model of the layers as they are: what stays inside a fused computation
+does not cross DRAM, and the vector unit works in the shadow of the array.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,29 +14,16 @@ from archloom.space.workload.network import Network
 Folding = Callable[[str], str]
 
 _WITH_DEPTHWISE: Final = ("depthwise", "squeeze")
-_WITH_PROJECTION: Final = ("scale", "project", "add")
-_EXCITATION: Final = ("reduce", "excite")
+_WITH_PROJECTION: Final = ("scale", "project", "add", "reduce", "excite")
 
 
-def element_wise(layer: str) -> str:
-    """Fold pooling into the depthwise layer, scaling and residual add into the projection."""
+def excitation(layer: str) -> str:
+    """Fold pooling into the depthwise layer, all else of a block into the projection."""
     block, _, part = layer.rpartition(".")
     for parts in (_WITH_DEPTHWISE, _WITH_PROJECTION):
         if part in parts:
             return f"{block}.{parts[0]}"
     return layer
-
-
-def excitation(layer: str) -> str:
-    """Fold the two small layers of the excitation into the projection as well."""
-    block, _, part = layer.rpartition(".")
-    return f"{block}.{_WITH_PROJECTION[0]}" if part in _EXCITATION else element_wise(layer)
-
-
-FOLDINGS: Final[dict[str, Folding]] = {
-    "element-wise layers folded": element_wise,
-    "squeeze-and-excite folded too": excitation,
-}
 
 
 def folded(

@@ -6,8 +6,9 @@
 Prints the tables of docs/validation/fusion_planners.md. FAST (Zhang et al., ASPLOS 2022, Table 4
 and section 5.2.4) has 63 to 383 FLOP/byte, and 63% to 9% of the time waiting for DRAM. The first
 table is of the layers as they are: what the linear model says, and what the common price says of
-the same plan. The others are of the graph that FAST starts from (see fast_folding.py) and of the
-linear model.
+the same plan. The second has the same of the graph that FAST starts from, in which layers are
+folded (``fold`` of networks); the third is of the linear model with the small layers of
+squeeze-and-excite folded too (see fast_folding.py).
 """
 
 import argparse
@@ -16,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from fast_folding import FOLDINGS, folded
+from fast_folding import excitation, folded
 
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.search.fusion.fast.coefficients import pinning_problem
@@ -33,6 +34,7 @@ from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.design_space.presets import preset
+from archloom.space.fusion.folding import fold
 from archloom.space.fusion.plan import FusionPlan, layer_by_layer
 from archloom.space.networks.registry import network
 
@@ -74,10 +76,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{HEAD}\n{PAPER}")
     as_it_is(evaluator, problem)
     busy(evaluator, problem)
-    for name, folding in FOLDINGS.items():
-        rate = hardware.levels[-1].bandwidth_words
-        print(f"\n{name[0].upper()}{name[1:]}:\n\n{HEAD}\n{PAPER}")
-        as_folded(evaluator, folded(problem, net, folding, rate))
+    print(f"\nElement-wise layers folded:\n\n{HEAD}\n{PAPER}")
+    compiled = MemoizedPlanEvaluator(fold(net), hardware, mapper)
+    found = pinning_problem(compiled)
+    assert isinstance(found, PinningProblem)
+    as_it_is(compiled, found)
+    array_alone(compiled, problem)
+    as_folded(compiled, found)
+    rate = hardware.levels[-1].bandwidth_words
+    print(f"\nSqueeze-and-excite folded too:\n\n{HEAD}\n{PAPER}")
+    as_folded(evaluator, folded(problem, net, excitation, rate))
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
@@ -123,6 +131,17 @@ def busy(evaluator: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
     share = evaluator.network.macs / evaluator.hardware.macs / cycles
     ms = cycles / evaluator.hardware.frequency_mhz / 1e3
     print(f"\nWith all operands on the chip: {ms:.1f} ms, {100 * share:.0f}% of the MACs busy.")
+
+
+def array_alone(compiled: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
+    """Print the waiting of layer by layer if vector unit and buffer ports took no time."""
+    layers = zip(compiled.network.layers, problem.layers, strict=True)
+    needed = sum(pin.shortest_cycles for layer, pin in layers if layer.uses_macs)
+    whole = priced(compiled, layer_by_layer(compiled.network)).latency_cycles
+    ms = needed / compiled.hardware.frequency_mhz / 1e3
+    share = 100 * (whole - needed) / whole
+    print(f"\nThe array alone takes {ms:.1f} ms; layer by layer, {share:.0f}% is all other time.\n")
+    print(HEAD)
 
 
 def as_folded(evaluator: MemoizedPlanEvaluator, problem: PinningProblem) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.space.fusion import computations
 from archloom.space.hardware import Hardware, packed, pass_batch
 from archloom.space.workload import DIMS, OUTPUTS, TENSORS, Layer, Network, Tensor, remembered
 
@@ -31,12 +32,14 @@ class Demand(NamedTuple):
         work: of the layers that run on MACs, as far as their results are read and no mask drops
             them.
         vector_ops: operations on the vector unit, likewise.
+        serial_ops: those of layers that run by themselves, not folded into others.
         weight_words: words of all weights.
         dram_words: words that DRAM moves at the least, weights with them.
     """
 
     work: MacWork
     vector_ops: int
+    serial_ops: int
     weight_words: int
     dram_words: int
 
@@ -111,7 +114,7 @@ def compute_cycles(
     """
     need = demand(network, pass_batch(network, hardware))
     cycles = need.work.cycles_on(parallelism(hardware), macs)
-    return cycles + need.vector_ops / hardware.vector_lanes
+    return cycles + need.serial_ops / hardware.vector_lanes
 
 
 def demand(network: Network, batch: int | None = None) -> Demand:
@@ -133,9 +136,12 @@ def _demand(network: Network) -> Demand:
         np.array([layer.bounds for _, layer in macs], dtype=np.int64).reshape(-1, len(DIMS)),
         np.array([layer.density for _, layer in macs], dtype=np.float64).reshape(-1, 2),
     )
+    operations = [_least(layer, out, layer.vector_ops, layer.seen_ops) for layer, out in pairs]
+    hidden = {i for found in computations(network) for i in found.folded}
     return Demand(
         work,
-        sum(_least(layer, out, layer.vector_ops, layer.seen_ops) for layer, out in pairs),
+        sum(operations),
+        sum(count for i, count in enumerate(operations) if i not in hidden),
         weights,
         words,
     )
@@ -199,7 +205,7 @@ def _rates(hardware: Hardware) -> _Rates:
 def engine_cycles(need: Demand, hardware: Hardware) -> tuple[float, float]:
     """Return cycles of all that is on the chip, and of DRAM."""
     rates = _rates(hardware)
-    compute = need.work.cycles(rates.parallel) + need.vector_ops / rates.lanes
+    compute = need.work.cycles(rates.parallel) + need.serial_ops / rates.lanes
     return compute, need.dram_words * rates.narrow / rates.dram_words
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf, sqrt
 
 from archloom.evaluators.fusion import GroupCost, NetworkCost
-from archloom.evaluators.fusion.buffer import streams
+from archloom.evaluators.fusion.buffer import folded_of, streams
 from archloom.evaluators.loopnest import LayerCost
 from archloom.space import Infeasible
 from archloom.space.hardware import fusion_cores
@@ -60,6 +60,9 @@ def least_edp(cost: NetworkCost) -> float:
     fixed_pj, fixed_cycles, roots = 0.0, 0, 0.0
     shares = [(group, share) for group in cost.groups for share in group.layers]
     for group, share in shares:
+        if folded_of(cost.network, group.group) is not None:
+            # its mapping was proven with words over DRAM that folding saves: it says nothing here
+            continue
         fixed_pj += float(share.energy_pj.sum()) + share.compute_pj
         # mappings of tiles on cores are proven for the leakage of one
         leaks = min(leaking, _core_leakage(cost, group, leaking))

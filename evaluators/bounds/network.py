@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from archloom.evaluators.loopnest import StreamedVectors, vector_least
 from archloom.space import Infeasible
+from archloom.space.fusion import computations
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
 from archloom.space.workload import Layer, Network, Sparsity, remembered
 
@@ -142,14 +143,29 @@ def _remember(known: dict[Key, Value], most: int, key: Key, value: Value) -> Non
     known[key] = value
 
 
+class _Operator(NamedTuple):
+    """A distinct layer on the vector unit.
+
+    Attributes:
+        layer: one of those that are the same.
+        times: how often it runs.
+        whole: how often it runs and every result is read, as much as a mask leaves of it.
+        folded: whether it runs in the time of the array.
+    """
+
+    layer: Layer
+    times: int
+    whole: float
+    folded: bool
+
+
 class _Work(NamedTuple):
     """Work of one pass of a network.
 
     Attributes:
         nests: layers on MACs, by their zeros.
         partly: work of the layers on MACs of whose result only a part is read.
-        vector: distinct layers on the vector unit, how often each runs, and how often it runs and
-            every result is read, as much as a mask leaves of it.
+        vector: distinct layers on the vector unit.
         streamed: the distinct layers on the vector unit, each by itself.
         runs: float64[n], how often each of them runs.
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
@@ -157,7 +173,7 @@ class _Work(NamedTuple):
 
     nests: dict[Sparsity, _Nests]
     partly: MacWork
-    vector: tuple[tuple[Layer, int, float], ...]
+    vector: tuple[_Operator, ...]
     streamed: StreamedVectors
     runs: Floats
     passes: dict[tuple[Hardware, Plans], tuple[float, float]]
@@ -188,8 +204,8 @@ def network_work(network: Network) -> _Work:
         works = works_of(bounds, windows)
         nests[zeros] = _Nests(bounds, windows, times, whole, works, {}, {})
     vector = _operators(network, read)
-    streamed = StreamedVectors([layer for layer, _, _ in vector])
-    runs = np.array([float(times) for _, times, _ in vector])
+    streamed = StreamedVectors([one.layer for one in vector])
+    runs = np.array([float(one.times) for one in vector])
     some = demand(network).work.some(np.array(partly, np.bool_))
     return _Work(nests, some, vector, streamed, runs, {})
 
@@ -199,16 +215,28 @@ def _zeros(layer: Layer) -> Sparsity:
     return Sparsity(*layer.density) if layer.packed_words is None else layer.sparsity
 
 
-def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, float], ...]:
+def _operators(network: Network, read: Sequence[int]) -> tuple[_Operator, ...]:
     """Operators of the vector unit: each costs the same wherever it stands."""
-    runs, whole = Counter[Layer](), Counter[Layer]()
-    for layer, outputs in zip(network.layers, read, strict=True):
+    hidden = {i for found in computations(network) for i in found.folded}
+    runs, whole = Counter[tuple[Layer, bool]](), Counter[tuple[Layer, bool]]()
+    for i, (layer, outputs) in enumerate(zip(network.layers, read, strict=True)):
         if not layer.uses_macs:
-            operator = replace(layer, name="operator", weights_of="")
+            operator = replace(layer, name="operator", weights_of=""), i in hidden
             runs[operator] += 1
             whole[operator] += int(outputs == layer.p * layer.q)
-    shares = {operator: operator.pairs[0] / operator.pairs[1] for operator in runs}
-    return tuple((op, times, whole[op] * shares[op]) for op, times in runs.items())
+    return tuple(
+        _Operator(layer, times, whole[layer, folded] * (layer.pairs[0] / layer.pairs[1]), folded)
+        for (layer, folded), times in runs.items()
+    )
+
+
+def one_by_one(network: Network, hardware: Hardware, plans: Plans) -> bool:
+    """Whether every layer of the plans runs by itself, its maps in DRAM.
+
+    Folded layers do so on hardware without a buffer for maps between layers.
+    """
+    alone = isinstance(fusion_cores(hardware), Infeasible)
+    return alone or (plans == "layer_by_layer" and not network.folded)
 
 
 def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
@@ -219,8 +247,8 @@ def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
         sizes = word_bytes(hardware, zeros)
         moved = dram_words(design, sizes, nests.bounds, nests.windows)
         dram_bytes += float(nests.times @ moved)
-    for layer, times, _ in work.vector:
-        dram_bytes += times * layer_bound(layer, hardware).dram_bytes
+    for one in work.vector:
+        dram_bytes += one.times * layer_bound(one.layer, hardware).dram_bytes
     energy_pj, cycles = layer_by_layer_pass(network, hardware)
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
     return NetworkBound(energy_pj, cycles, dram_bytes, edp)
@@ -258,7 +286,7 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
 
 
 def _tight_pass(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
-    if plans == "layer_by_layer":
+    if one_by_one(network, hardware, plans):
         return layer_by_layer_pass(network, hardware)
     bound = any_plan_bound(network, hardware, plans == "steady")
     return bound.energy_pj, bound.latency_cycles
@@ -286,13 +314,15 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
         inside = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
         cycles += float(nests.whole @ inside[:, CYCLES])
-    for layer, _, whole in work.vector:
+    for one in work.vector:
         # the unit works from the buffer, whose ports may take longer than it does
-        access_pj, port_cycles = vector_least(layer, hardware)
-        energy_pj += whole * access_pj
-        cycles += whole * max(0.0, port_cycles - layer.vector_ops / hardware.vector_lanes)
+        access_pj, port_cycles = vector_least(one.layer, hardware)
+        energy_pj += one.whole * access_pj
+        if not one.folded:
+            own = one.layer.vector_ops / hardware.vector_lanes
+            cycles += one.whole * max(0.0, port_cycles - own)
     parallel = parallelism(hardware)
-    cycles += work.partly.cycles(parallel) + need.vector_ops / hardware.vector_lanes
+    cycles += work.partly.cycles(parallel) + need.serial_ops / hardware.vector_lanes
     cycles = max(cycles, latency_bound_cycles(network, hardware, steady))
     energy_pj += work.partly.energetic(parallel.zeros) * (costs.mac_pj + operands_pj(hardware))
     energy_pj += need.vector_ops * costs.vector_op_pj

@@ -18,7 +18,7 @@ from .compulsory import demand, engine_cycles
 from .layer import layer_bound, word_bytes
 from .layer_kernel import CYCLES, dram_words
 from .mac_work import parallelism
-from .network import Plans, inside_costs, network_work, without_dram
+from .network import Plans, inside_costs, network_work, one_by_one, without_dram
 
 
 class EngineDemand(NamedTuple):
@@ -51,19 +51,20 @@ def tight_engine_demand(network: Network, hardware: Hardware, plans: Plans) -> E
     network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
     least = engine_demand(network, hardware)
     cores = fusion_cores(hardware)
-    if plans == "layer_by_layer" or isinstance(cores, Infeasible):
+    if isinstance(cores, Infeasible) or one_by_one(network, hardware, plans):
         compute, pins = _layer_by_layer(network, hardware)
         return EngineDemand(max(least.compute_cycles, compute), max(least.pin_cycles, pins))
     work, compute = network_work(network), 0.0
     for zeros, nests in work.nests.items():
         inside = inside_costs(hardware, cores, zeros, nests)
         compute += float(nests.whole @ inside[:, CYCLES])
-    for layer, _, whole in work.vector:
+    for one in (one for one in work.vector if not one.folded):
         # the unit works from the buffer, whose ports may take longer than it does
-        _, port_cycles = vector_least(layer, hardware)
-        compute += whole * max(0.0, port_cycles - layer.vector_ops / hardware.vector_lanes)
+        _, port_cycles = vector_least(one.layer, hardware)
+        own = one.layer.vector_ops / hardware.vector_lanes
+        compute += one.whole * max(0.0, port_cycles - own)
     compute += work.partly.cycles(parallelism(hardware))
-    compute += demand(network).vector_ops / hardware.vector_lanes
+    compute += demand(network).serial_ops / hardware.vector_lanes
     return EngineDemand(max(least.compute_cycles, compute), least.pin_cycles)
 
 
@@ -77,7 +78,7 @@ def _layer_by_layer(network: Network, hardware: Hardware) -> tuple[float, float]
         costs = nests.costs(design, prices)
         compute += float(nests.times @ costs[:, CYCLES])
         dram_bytes += float(nests.times @ dram_words(design, sizes, nests.bounds, nests.windows))
-    for layer, times, _ in work.vector:
-        compute += times * layer.vector_ops / hardware.vector_lanes
-        dram_bytes += times * layer_bound(layer, hardware).dram_bytes
+    for one in work.vector:
+        compute += one.times * one.layer.vector_ops / hardware.vector_lanes
+        dram_bytes += one.times * layer_bound(one.layer, hardware).dram_bytes
     return compute, dram_bytes * 8 / hardware.word_bits / hardware.levels[-1].bandwidth_words

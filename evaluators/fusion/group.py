@@ -7,7 +7,7 @@ the shared buffer staged there; the group adds what moves between DRAM and that 
 from collections.abc import Callable, Hashable, Mapping
 
 from archloom.space import Infeasible
-from archloom.space.fusion import ALONE, FusionGroup, Residents
+from archloom.space.fusion import ALONE, Computation, FusionGroup, Residents
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed
 from archloom.space.workload import Network
 
@@ -16,6 +16,7 @@ from .buffer import (
     BufferNeeds,
     buffer_needs,
     buffer_words,
+    folded_of,
     fusion_blocked,
     group_name,
     kept_on_cores,
@@ -30,9 +31,9 @@ from .core_rounds import Rounds, rounds_of
 from .group_share import GroupCost, LayerShare
 from .latency import group_cycles, no_work, round_cycles
 from .nest import nest_cost, nest_on, nest_use
+from .streamed import folded_buffer_use, folded_layer, naming, streamed_buffer_use, streamed_layer
 from .tile import ProblemMapper, tiled_layer, transfers, weight_load
 from .tiling import Tiles
-from .unfused_layer import naming, streamed_buffer_use, streamed_layer
 
 #: free words of the buffer to a key of the group's behaviour; see :func:`buffer_use_of`
 BufferUseOf = Callable[[int], Hashable]
@@ -48,7 +49,8 @@ def group_cost(
     """Evaluate one group of ``network`` on ``hardware``, among what its plan keeps in the buffer.
 
     A group of one layer without tile or faces streams all operands that are not in the buffer:
-    alone, it costs what the layer model says, on the whole chip. Any other group holds its maps
+    alone, it costs what the layer model says, on the whole chip. So does one that is a layer of the
+    array with what is folded into it. Any other group holds its maps
     in the shared buffer, or runs its tiles side by side on cores with a buffer each; or it runs in
     the loops of its nest.
     """
@@ -56,6 +58,8 @@ def group_cost(
     if streams(group):
         return _single(network, group, hardware, mapper, residents)
     cores = fusion_cores(hardware)
+    if (computation := folded_of(network, group)) is not None:
+        return _folded(network, computation, group, hardware, mapper, residents)
     if group.nest is not None:
         return nest_cost(network, group, hardware, mapper, residents)
     tiles = tiles_of(network, group, hardware, residents)
@@ -87,6 +91,9 @@ def buffer_use_of(
         steady = position in group.steady
         streamed = streamed_buffer_use(network, position, steady, hardware, residents)
         return lambda words: streamed(capacity - words)
+    if (computation := folded_of(network, group)) is not None:
+        folded = folded_buffer_use(network, computation, group, hardware, residents)
+        return lambda words: folded(capacity - words)
     if group.nest is not None:
         on = nest_on(network, group, hardware, residents)
         if isinstance(on, Infeasible):
@@ -129,6 +136,50 @@ def _single(
     wait = run.latency_cycles - cost.chip_cycles
     writes = cost.dram_writes + run.moved.dram_writes
     return GroupCost(group, (share,), wait, cost.dram_reads, writes, 0, 1, True, residents)
+
+
+def _folded(
+    network: Network,
+    computation: Computation,
+    group: FusionGroup,
+    hardware: Hardware,
+    mapper: ProblemMapper,
+    residents: Residents,
+) -> GroupCost | Infeasible:
+    if group.steady or residents != ALONE:
+        blocked = kept_on_cores(network, group, hardware, residents)
+        blocked = blocked or fusion_blocked(network, group, hardware)
+        if blocked is not None:
+            return blocked
+    elif isinstance(fusion_cores(hardware), Infeasible):
+        return _one_by_one(network, group, hardware, mapper)
+    together = folded_layer(network, computation, group, hardware, mapper, residents)
+    if isinstance(together, Infeasible) or residents != ALONE or not computation.before:
+        return together
+    # what is fetched again and again may cost less worked on before
+    apart = _one_by_one(network, group, hardware, mapper)
+    if isinstance(apart, Infeasible):
+        return together
+    moved = [cost.dram_reads + cost.dram_writes for cost in (together, apart)]
+    return together if moved[0] <= moved[1] else apart
+
+
+def _one_by_one(
+    network: Network, group: FusionGroup, hardware: Hardware, mapper: ProblemMapper
+) -> GroupCost | Infeasible:
+    """Evaluate the layers of a group one after another, each by itself."""
+    parts = []
+    for i in group.layers:
+        part = _single(network, FusionGroup((i,)), hardware, mapper, ALONE)
+        if isinstance(part, Infeasible):
+            return part
+        parts.append(part)
+    shares = tuple(share for part in parts for share in part.layers)
+    wait, reads, writes = (
+        sum(getattr(part, name) for part in parts)
+        for name in ("wait_cycles", "dram_reads", "dram_writes")
+    )
+    return GroupCost(group, shares, wait, reads, writes, 0, 1, True)
 
 
 def _overflow(

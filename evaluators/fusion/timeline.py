@@ -19,7 +19,7 @@ from archloom.space.hardware import Cores, Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Layer, Network
 
 from ..arrays import Ints
-from .buffer import kept_words, map_names, resident_loads, streams, tiles_of
+from .buffer import folded_of, kept_words, map_names, resident_loads, streams, tiles_of
 from .core_rounds import Grid, rounds_of
 from .group_share import GroupCost, LayerShare
 from .latency import no_work, round_cycles
@@ -103,8 +103,9 @@ def buffer_timeline(cost: NetworkCost, most: int = _MOST) -> tuple[TimelineSegme
         end = begin + group.latency_cycles
         pinned = _pinned(cost, g)
         share = max(len(group.group.layers), most * group.latency_cycles // whole)
-        if streams(group.group):
-            layer = group.group.layers[0]
+        computation = folded_of(cost.network, group.group)
+        if streams(group.group) or computation is not None:
+            layer = group.group.layers[0] if computation is None else computation.host
             names = _streamed_held(cost.network, layer, group, cost.hardware)
             held = tuple(HeldWords(name, "streamed", words) for name, words in names if words)
             at_least = sum(h.words for h in pinned)
@@ -301,7 +302,8 @@ def _streamed_held(
     Nothing of layers on the vector unit: what they stream goes straight through.
     """
     layer = network.layers[position]
-    mapping = cost.layers[0].evaluations[0][1].mapping
+    share = next(share for share in cost.layers if share.layer == position)
+    mapping = share.evaluations[0][1].mapping
     if mapping is None or hardware.fusion_level is None:
         return []
     windowed, residents = len(layer.map_channels), cost.residents

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         energy_by_level as energy_by_level,
         mapped_cost as mapped_cost,
         setup_for as setup_for,
+        whole_grains as whole_grains,
         whole_pj as whole_pj,
     )
     from .noc import group_sizes as group_sizes

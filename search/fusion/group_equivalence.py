@@ -21,7 +21,7 @@ from archloom.evaluators.fusion import (
     with_residents,
 )
 from archloom.evaluators.fusion.buffer import shape_of
-from archloom.space.fusion import ALONE, FusionGroup, Residents
+from archloom.space.fusion import ALONE, FusionGroup, Residents, computation_of
 from archloom.space.workload import Layer, Network, bits, remembered
 
 #: tells groups of one network apart: those that are equal cost the same
@@ -40,7 +40,8 @@ def group_kind(network: Network, layers: tuple[int, ...]) -> tuple[int, ...]:
     Members in order of position, for each: the kind of the layer; whether its result leaves the
     group; the first member with the same weights; for each map that it reads the member that
     makes it, or a number below 0 for what comes from outside, the same for the same box of the
-    same map. Groups that list equal members in another order are of different kinds.
+    same map; whether it is a computation of a folded network. Groups that list equal members in
+    another order are of different kinds.
 
     Args:
         network: where the group is.
@@ -59,6 +60,8 @@ def group_kind(network: Network, layers: tuple[int, ...]) -> tuple[int, ...]:
             if member is None:
                 member = outside.setdefault(source.box, -1 - len(outside))
             found.append(member)
+    if network.folded:
+        found.append(int(layers in computation_of(network)))
     return tuple(found)
 
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from archloom.space.fusion import FusionPlan, layer_by_layer
 
-from .partition import singletons
 from .plan_evaluator import ln_edp
 from .protocol import Abilities, FusionState, PlanEvaluator
 
@@ -18,7 +17,7 @@ from .protocol import Abilities, FusionState, PlanEvaluator
 class LayerByLayer:
     """Evaluates the plan that fuses nothing, and then has nothing left to spend a budget on."""
 
-    abilities: ClassVar[Abilities] = Abilities(plans="layer_by_layer")
+    abilities: ClassVar[Abilities] = Abilities(plans="layer_by_layer", folds=True)
 
     def __init__(self, evaluator: PlanEvaluator) -> None:
         self._evaluator = evaluator
@@ -31,8 +30,8 @@ class LayerByLayer:
         """Evaluate the plan if that was not done."""
         if state.history or budget < 1:
             return state
-        plan, cost = self._evaluator(singletons(self._evaluator.network))
-        return FusionState(state.seed, best=self._evaluator.plan_of(plan), history=(cost,))
+        plan = layer_by_layer(self._evaluator.network)
+        return FusionState(state.seed, best=plan, history=(ln_edp(self._evaluator, plan),))
 
 
 class OneShotPlanner:

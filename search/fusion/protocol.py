@@ -134,6 +134,7 @@ class Abilities:
         several_cores: whether it fuses on chips of several cores
             (:mod:`archloom.space.hardware.cores`) too.
         plans: which plans it may choose, for lower bounds that hold for them.
+        folds: whether it runs folded layers together (:mod:`archloom.space.fusion.folding`).
         first_budget: plans that a trial's first round prices where a study says nothing; a
             population needs many.
 
@@ -143,6 +144,7 @@ class Abilities:
 
     several_cores: bool = False
     plans: Plans = "any"
+    folds: bool = False
     first_budget: int = 64
 
     def __post_init__(self) -> None:

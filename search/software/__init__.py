@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from .breakdown import breakdown_of as breakdown_of
     from .packing import pack as pack, unpack as unpack
     from .planners import (
+        abilities_of as abilities_of,
         fusion_search as fusion_search,
         nothing_fused as nothing_fused,
         plans_of as plans_of,
         suited_budgets as suited_budgets,
+        unable_to_fold as unable_to_fold,
     )
     from .result import (
         GROUP_FIGURES as GROUP_FIGURES,

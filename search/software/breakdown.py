@@ -34,6 +34,7 @@ def breakdown_of(
         known).
     """
     known = {text: place for place, text in enumerate(mappings)}
+    # of layers that are folded into one, the first stands for all
     alone = {g.group.layers[0]: g.dram_reads + g.dram_writes for g in unfused.groups}
     gaps = asdict(mapping_gaps(cost))
     return {
@@ -66,7 +67,7 @@ def _sums(cost: NetworkCost) -> dict[str, Any]:
 
 
 def _group(group: GroupCost, alone: dict[int, int]) -> list[Any]:
-    unfused = sum(alone[layer] for layer in group.group.layers)
+    unfused = sum(alone.get(layer, 0) for layer in group.group.layers)
     figures = {"dram_words_unfused": unfused}
     return [figures.get(name, getattr(group, name, None)) for name in GROUP_FIGURES]
 

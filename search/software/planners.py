@@ -1,6 +1,6 @@
 """Fusion searches by name: how one is made, what it is able to do, and the budgets that suit it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from archloom.evaluators.bounds import Plans
@@ -8,6 +8,7 @@ from archloom.search.fusion import Abilities, FusionSearch, PlanEvaluator
 from archloom.search.registry import FUSION_SEARCHES
 from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, fusion_cores
+from archloom.space.workload import Network
 
 
 def fusion_search(
@@ -47,6 +48,18 @@ def nothing_fused(fusion: str, hardware: Hardware) -> str | None:
     return (
         f"{FUSION_SEARCHES.today(fusion)} does not fuse layers on {hardware.name}: {level} has "
         f"{cores.count} instances, and only {' and '.join(others)} use several instances"
+    )
+
+
+def unable_to_fold(fusion: str, networks: Iterable[Network]) -> str | None:
+    """Return why the search of that name cannot plan networks of which one is folded, or None."""
+    folded = next((network.name for network in networks if network.folded), None)
+    if folded is None or abilities_of(fusion).folds:
+        return None
+    able = [name for name in FUSION_SEARCHES.built_in if abilities_of(name).folds]
+    return (
+        f"{FUSION_SEARCHES.today(fusion)} plans single layers, and those of {folded} are folded; "
+        f"leave fold out, or choose {', '.join(able[:-1])} or {able[-1]}"
     )
 
 

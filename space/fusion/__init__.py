@@ -1,7 +1,7 @@
 """Fusion plans: groups of layers that run together tile by tile, and what stays on chip.
 
 Read ``plan.py``; ``irregular_tiles.py`` has tiles of any sizes, ``residency.py`` what lies in the
-buffer beside a group while it runs.
+buffer beside a group while it runs, ``folding.py`` layers that a compiler folds into others.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .folding import (
+        Computation as Computation,
+        computation_numbers as computation_numbers,
+        computation_of as computation_of,
+        computations as computations,
+        fold as fold,
+    )
     from .irregular_tiles import TileRect as TileRect, bad_cuts as bad_cuts
     from .loop_nest import STREAMED as STREAMED, LoopNest as LoopNest, NestLoop as NestLoop
     from .plan import (
@@ -16,11 +23,10 @@ if TYPE_CHECKING:
         FusionPlan as FusionPlan,
         HaloPolicy as HaloPolicy,
         Pin as Pin,
-        group_order as group_order,
         layer_by_layer as layer_by_layer,
         plan_violations as plan_violations,
-        runnable as runnable,
     )
     from .residency import ALONE as ALONE, Residents as Residents, plan_residents as plan_residents
+    from .running_order import group_order as group_order, runnable as runnable
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,14 +1,15 @@
 """Fusion plan: how a network is cut into groups that run fused, and when such a plan is valid."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from typing import Any, Literal, get_args
 
 from archloom.space.workload import Network, connected
 
+from .folding import computations
 from .irregular_tiles import TileRect, bad_cuts
 from .loop_nest import LoopNest
+from .running_order import group_order
 
 HaloPolicy = Literal["recompute", "keep_inner", "keep_all"]
 
@@ -144,48 +145,8 @@ class FusionPlan:
 
 
 def layer_by_layer(network: Network) -> FusionPlan:
-    """Return the plan that fuses nothing."""
-    return FusionPlan(tuple(FusionGroup((i,)) for i in range(len(network.layers))))
-
-
-def group_order(network: Network, groups: Iterable[tuple[int, ...]]) -> list[int] | None:
-    """Return positions of ``groups`` in a stable topological order of the quotient graph.
-
-    Among groups that are ready, the one with the earliest layer runs first. Returns None if
-    groups wait for each other in a circle; a group that is left and entered again does.
-    """
-    groups = list(groups)
-    order = runnable(network, groups)
-    return order if len(order) == len(groups) else None
-
-
-def runnable(network: Network, groups: Sequence[tuple[int, ...]]) -> list[int]:
-    """Return the start of :func:`group_order`: all groups but those that can never run.
-
-    What is left out takes part in a circle, or waits for a group that does.
-    """
-    owner = {layer: g for g, members in enumerate(groups) for layer in members}
-    waits: list[set[int]] = [set() for _ in groups]
-    for layer, g in owner.items():
-        for producer in network.producers[layer]:
-            if owner[producer] != g:
-                waits[g].add(owner[producer])
-    followers: list[list[int]] = [[] for _ in groups]
-    for g, before in enumerate(waits):
-        for h in before:
-            followers[h].append(g)
-    missing = [len(before) for before in waits]
-    ready = [(members[0], g) for g, members in enumerate(groups) if not missing[g]]
-    heapify(ready)
-    order: list[int] = []
-    while ready:
-        _, done = heappop(ready)
-        order.append(done)
-        for g in followers[done]:
-            missing[g] -= 1
-            if not missing[g]:
-                heappush(ready, (groups[g][0], g))
-    return order
+    """Return the plan that fuses nothing: a group for each computation, most of one layer."""
+    return FusionPlan(tuple(FusionGroup(one.layers) for one in computations(network)))
 
 
 def plan_violations(network: Network, plan: FusionPlan) -> list[str]:

@@ -31,6 +31,8 @@ class Network:
             (a state, a cache).
         outputs: names of layers whose results leave the network although others of its layers
             read them (new rows of a cache); what no layer reads leaves anyway.
+        folded: whether layers of the vector unit run with the layers of the MAC array beside them,
+            where they can (:mod:`archloom.space.fusion.folding`).
 
     Raises:
         ValueError: names that repeat, an edge to a layer that is not earlier, a wrong number
@@ -42,6 +44,7 @@ class Network:
     layers: tuple[Layer, ...]
     reads: tuple[tuple[str, ...], ...]
     outputs: tuple[str, ...] = ()
+    folded: bool = False
     _index: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
     _shapes: dict[str, Shape] = field(init=False, repr=False, compare=False, hash=False)
 
@@ -126,7 +129,7 @@ class Network:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.name, self.layers, self.reads, self.outputs))
+        return hash((self.name, self.layers, self.reads, self.outputs, self.folded))
 
     @cached_property
     def _remade(self) -> dict[Hashable, "Network"]:
@@ -134,7 +137,7 @@ class Network:
 
     def __reduce__(self) -> tuple[type["Network"], tuple[object, ...]]:
         # hashes of texts differ between processes: what is cached stays behind
-        return Network, (self.name, self.layers, self.reads, self.outputs)
+        return Network, (self.name, self.layers, self.reads, self.outputs, self.folded)
 
     def __repr__(self) -> str:
         return (

@@ -285,6 +285,8 @@ def _group_details(
     def named(positions: Iterable[int]) -> list[str]:
         return [network.layers[i].name for i in positions]
 
+    from archloom.evaluators.fusion.buffer import folded_of
+
     cost = dict(zip(GROUP_FIGURES, figures, strict=True))
     pins = [(pin.layer, pin.reader) for pin in group.pins]
     return {
@@ -296,6 +298,7 @@ def _group_details(
         "pins": [dict(zip(("layer", "reader"), named(pair), strict=True)) for pair in pins],
         "steady": named(group.steady),
         **({"nest": nest_details(network, group, hardware, residents)} if group.nest else {}),
+        **({"folded": True} if folded_of(network, group) else {}),
         "tiles": cost["tiles"],
         **({"cores": cost["cores"]} if cost["cores"] > 1 else {}),
         "prefetch": cost["prefetch"],

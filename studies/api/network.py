@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from archloom.space import did_you_mean
+from archloom.space.fusion import fold as folded
 from archloom.space.workload import DIMS, Layer as Operator, Network as Graph
 from archloom.studies.config import load_workload, normal
 from archloom.studies.rendering import Cell
@@ -159,6 +160,7 @@ def load_network(
     *,
     batch: int | None = None,
     dimensions: Mapping[str, int] | None = None,
+    fold: bool = False,
     **options: int | str | bool,
 ) -> Network:
     """Load a network from the catalogue, a file or a PyTorch program.
@@ -168,6 +170,7 @@ def load_network(
             einsums or a directory of Timeloop problems; or the result of ``torch.export.export``.
         batch: inferences of one pass (default: that of the network).
         dimensions: sizes of named dimensions of an ONNX file, or of ranks of a file of einsums.
+        fold: run element-wise layers and pooling with the MAC-array layers beside them.
         options: options of a network of the catalogue, such as ``sequence_length=384``.
 
     Raises:
@@ -178,6 +181,8 @@ def load_network(
     else:
         graph = _exported(source)
         _refuse("an exported program", dimensions, options)
+    if fold:
+        graph = folded(graph)
     if batch is None:
         return Network(graph)
     if type(batch) is not int or batch < 1:

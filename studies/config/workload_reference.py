@@ -26,7 +26,7 @@ KINDS: Final = (
     "Timeloop problems"
 )
 
-_FILE_KEYS: Final = ("file", "batch", "dimensions")
+_FILE_KEYS: Final = ("file", "batch", "fold", "dimensions")
 
 #: of a workload that comes in compressed forms, with what they are unless somebody says otherwise.
 #: Assumption: three groups of five levels are enough to see what is gained, and few enough to train
@@ -49,6 +49,7 @@ A built-in network with its options; ``archloom networks NAME`` shows those that
 Attributes:
     network: name of the network in the catalogue.
     batch: batch size: inferences in one pass.
+    fold: run element-wise layers and pooling with the MAC-array layers beside them.
     rows: rows and columns of the image.
     width: columns of the image of a line of text.
     sequence_length: tokens of the input; of a decoder in decode, those that attention sees.
@@ -65,6 +66,7 @@ Attributes:
     file: path of an ONNX file, a YAML file of einsums, a JSON file of a network, or a directory.
     dimensions: sizes of symbolic dimensions of an ONNX file, or of ranks of an einsum file.
     batch: batch size: inferences in one pass.
+    fold: run element-wise layers and pooling with the MAC-array layers beside them.
 """
 _ABOUT_FORMS: Final = """\
 A network that ``archloom compress`` wrote; its compression is searched with the hardware.
@@ -95,6 +97,7 @@ def reference_form() -> dict[str, Any]:
             if (kind := kinds[type(default)]) not in types:
                 types.append(kind)
     batch = {"type": "integer", "minimum": 1, "default": 1}
+    fold = {"type": "boolean", "default": False}
     sizes: dict[str, Any] = {
         "type": "object",
         "additionalProperties": {"type": "integer", "minimum": 1},
@@ -114,17 +117,10 @@ def reference_form() -> dict[str, Any]:
         "batch": batch,
     }
     suffixes = "|".join(suffix[1:] for suffix in SUFFIXES)
-    network = {"network": {"enum": list(NETWORKS)}, "batch": batch, **named}
-    objects = (
-        network,
-        {"file": path | {"examples": ["model.onnx"]}, "dimensions": sizes, "batch": batch},
-        forms,
-    )
-    abouts = (
-        _ABOUT_NETWORKS,
-        _ABOUT_FILES,
-        _ABOUT_FORMS,
-    )
+    network = {"network": {"enum": list(NETWORKS)}, "batch": batch, "fold": fold, **named}
+    example = path | {"examples": ["model.onnx"]}
+    file = {"file": example, "dimensions": sizes, "batch": batch, "fold": fold}
+    objects, abouts = (network, file, forms), (_ABOUT_NETWORKS, _ABOUT_FILES, _ABOUT_FORMS)
     return {
         "anyOf": [
             {"enum": list(NETWORKS)},
@@ -242,19 +238,20 @@ def _normal_network(keys: dict[str, Any]) -> Reference:
     except ValueError as error:
         raise entry_error(str(error), "network") from None
     known = options(name)
-    given = {key: value for key, value in keys.items() if key not in ("network", "batch")}
+    given = {key: value for key, value in keys.items() if key not in ("network", "batch", "fold")}
     faults = Faults()
     _check_batch(keys, faults)
     for key, value in given.items():
         if key not in known:
-            hint = did_you_mean(key, [*known, "batch"])
+            hint = did_you_mean(key, [*known, "batch", "fold"])
             faults.add(Place().key(key), f"is no option of {name}; {hint}")
         elif message := option_fault(key, value, known):
             faults.add(Place().key(key), message)
     if faults:
         raise EntryError(faults)
-    batch = {"batch": keys["batch"]} if keys.get("batch", 1) > 1 else {}
-    chosen = {key: given[key] for key in known if key in given} | batch
+    chosen = {key: given[key] for key in known if key in given}
+    chosen |= {"batch": keys["batch"]} if keys.get("batch", 1) > 1 else {}
+    chosen |= {"fold": True} if keys.get("fold") else {}
     return {"network": name, **chosen} if chosen else name
 
 
@@ -271,7 +268,8 @@ def _normal_file(keys: dict[str, Any], folder: Path) -> Reference:
     if faults:
         raise EntryError(faults)
     path = {"file": str(absolute(keys["file"], folder))}
-    return path | {key: keys[key] for key in ("dimensions", "batch") if key in keys}
+    chosen = {key: keys[key] for key in ("dimensions", "batch") if key in keys}
+    return path | chosen | ({"fold": True} if keys.get("fold") else {})
 
 
 def _normal_compressed(keys: dict[str, Any], folder: Path) -> Reference:
@@ -354,6 +352,8 @@ def _check_batch(keys: Mapping[str, object], faults: Faults) -> None:
     batch = keys.get("batch", 1)
     if type(batch) is not int or batch < 1:
         faults.add(Place().key("batch"), f"{batch!r} must be a whole number, at least 1")
+    if type(keys.get("fold", False)) is not bool:
+        faults.add(Place().key("fold"), f"{keys['fold']!r} must be true or false")
 
 
 def _check_dimensions(sizes: object, file: str, faults: Faults) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space import Fault, Faults, Place
+from archloom.space.fusion import fold
 from archloom.space.networks import Option, network, options
 from archloom.space.workload import Network
 
@@ -179,9 +180,10 @@ def _read(reference: Reference) -> "Network":
             found = _read_file(Path(reference["file"]), reference.get("dimensions"))
         else:
             name = reference["network"]
-            found = network(
-                name, **{k: v for k, v in reference.items() if k not in ("network", "batch")}
-            )
+            unsaid = ("network", "batch", "fold")
+            found = network(name, **{k: v for k, v in reference.items() if k not in unsaid})
+        if reference.get("fold"):
+            found = fold(found)
         return found if batch is None else found.with_batch(batch)
     except ImportProblem as error:
         texts = (f"{error.source}: {text}" for text in error.problems)
@@ -252,6 +254,7 @@ class WorkloadOptions:
         settings: ``name=value`` for options of the network.
         batch: images, or sequences, of one pass; None for what the network has.
         word_bits: width of a word of every tensor.
+        fold: whether layers of the vector unit run with those of the MAC array beside them.
         option: that gave the settings, for messages.
     """
 
@@ -259,6 +262,7 @@ class WorkloadOptions:
     batch: int | None = None
     word_bits: int = 16
     option: str = "--set"
+    fold: bool = False
 
 
 def find_network(reference: Reference, asked: WorkloadOptions) -> Network:
@@ -284,6 +288,8 @@ def find_network(reference: Reference, asked: WorkloadOptions) -> Network:
             keys["dimensions"] = {key: _value(text, 1) for key, text in texts.items()}
     if asked.batch is not None:
         keys["batch"] = asked.batch
+    if asked.fold:
+        keys["fold"] = True
     try:
         net = load_workload(keys, Path.cwd())
     except EntryError as error:

@@ -23,7 +23,7 @@ from archloom.search.fusion import (
 )
 from archloom.search.fusion.casco import GeneticPlanner
 from archloom.search.mapping import Mapper
-from archloom.search.software import SoftwareSettings, fusion_search, nothing_fused
+from archloom.search.software import SoftwareSettings, fusion_search, nothing_fused, unable_to_fold
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan, layer_by_layer
 from archloom.space.hardware import Hardware
@@ -31,6 +31,7 @@ from archloom.space.networks import network as network_named
 from archloom.space.workload import Network
 from archloom.studies.engine import Stopped
 
+from ..errors import UserError
 from .borders import Border, plan_borders
 from .interruptible import stoppable
 
@@ -122,8 +123,14 @@ def search_plan(
     Returns:
         The best plan; why layer by layer cannot run; or None if it was stopped before anything
         was evaluated.
+
+    Raises:
+        UserError: a planner that cannot run folded layers.
     """
     settings = effort.settings
+    why = unable_to_fold(settings.fusion, [network])
+    if why is not None and effort.plan is None:
+        raise UserError(why)
     chosen = (settings.fusion, settings.mapping, effort.seed, effort.evaluations)
     about = (network.name, hardware.name, *chosen)
     _LOG.info("%s on %s: planner %s, mapping %s, seed %d, %d plans at the most", *about)

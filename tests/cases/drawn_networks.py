@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from archloom.search.fusion.partition import Partition
-from archloom.space.fusion.plan import group_order
+from archloom.space.fusion.running_order import group_order
 from archloom.space.workload.graph import bits, components, positions
 from archloom.space.workload.layer import Layer
 from archloom.space.workload.layer_builders import add, conv2d, max_pool2d

@@ -4,7 +4,8 @@ import numpy as np
 
 from archloom.search.fusion.partition import merge, normalise, singletons
 from archloom.space.fusion.irregular_tiles import anchor_layer
-from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, group_order
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin
+from archloom.space.fusion.running_order import group_order
 
 from .groups import POLICIES, random_group
 from .partitions import guillotine

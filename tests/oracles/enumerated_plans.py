@@ -20,7 +20,8 @@ from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from archloom.search.fusion.protocol import FusionSearch
 from archloom.search.fusion.tiling.candidates import tilings
 from archloom.space.errors import Infeasible
-from archloom.space.fusion.plan import FusionGroup, FusionPlan, group_order, layer_by_layer
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer
+from archloom.space.fusion.running_order import group_order
 from archloom.space.workload.graph import bits, positions
 
 from ..cases.drawn_networks import all_groups, drawn_network, partitions

@@ -13,6 +13,7 @@ from archloom.evaluators.fusion.buffer import (
     kept_on_cores,
     over_capacity,
 )
+from archloom.evaluators.fusion.streamed import naming
 from archloom.evaluators.loopnest import Counts, Energies, LayerCost, whole_pj
 from archloom.space import Infeasible
 from archloom.space.fusion import STREAMED, FusionGroup, LoopNest, Residents
@@ -23,7 +24,6 @@ from ...arrays import Ints
 from ...hardware import access_costs
 from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper
-from ..unfused_layer import naming
 from .cores import NestCores, nest_cores, streams_sent
 from .fit import NestFit, core_fits, streams
 from .latency import iteration_cycles, nest_cycles

@@ -1,18 +1,29 @@
 """FAST's fusion planner: layers run one by one, and an integer program pins data on the chip."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from archloom.space import Infeasible
-from archloom.space.fusion import FusionGroup, FusionPlan, Pin, Residents, plan_residents
+from archloom.space.fusion import (
+    Computation,
+    FusionGroup,
+    FusionPlan,
+    Pin,
+    Residents,
+    computation_numbers,
+    computations,
+    plan_residents,
+)
+from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
 from ..one_shot import OneShotPlanner
 from ..parametric_search import HullVertex, least_product
 from ..plan_evaluator import MemoizedPlanEvaluator
 from ..protocol import Abilities
-from .coefficients import pinning_problem
+from .coefficients import pinning_problem, steady_layers
 from .ilp import IlpSolution, IntegerProgram
 from .model import Form, LinearCost, PinnedData, PinningProblem, linear_cost
 
@@ -41,7 +52,7 @@ class PinningPlan:
             f"{self.own.cycles:,.0f} cycles, {self.own.energy_pj:,.0f} pJ and "
             f"{self.own.dram_words:,} words over DRAM"
         )
-        names = [layer.name for layer in network.layers]
+        names = [network.layers[one.host].name for one in computations(network)]
         given_up = (
             f"{names[reader]} reads {names[maker]} from DRAM"
             if maker != reader
@@ -82,6 +93,8 @@ class FastPlanner(OneShotPlanner):
 class LiveFastPlanner(FastPlanner):
     """The planner of least EDP, whose plans fetch all weights in the pass."""
 
+    abilities: ClassVar[Abilities] = Abilities(folds=True)
+
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         super().__init__(evaluator)
 
@@ -89,7 +102,7 @@ class LiveFastPlanner(FastPlanner):
 class PrintedFastPlanner(FastPlanner):
     """The planner as FAST prints it: least latency, weights that stay from pass to pass."""
 
-    abilities: ClassVar[Abilities] = Abilities(plans="steady")
+    abilities: ClassVar[Abilities] = Abilities(plans="steady", folds=True)
 
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         super().__init__(evaluator, "printed")
@@ -124,21 +137,35 @@ def printed_plan(evaluator: MemoizedPlanEvaluator) -> PinningPlan | Infeasible:
     return fitted_plan(evaluator, problem, solved, "printed")
 
 
-def plan_of(network: Network, pinned: PinnedData) -> FusionPlan:
-    """Return the plan of one-layer groups in which so much stays in the buffer."""
-    last: dict[int, int] = {}
-    for producer, reader in pinned.reads:
-        last[producer] = max(reader, last.get(producer, 0))
+def plan_of(network: Network, hardware: Hardware, pinned: PinnedData) -> FusionPlan:
+    """Return the plan of a group for each computation in which so much stays in the buffer."""
+    found = computations(network)
+    kept = {one: frozenset(r for p, r in pinned.reads if p == n) for n, one in enumerate(found)}
     return FusionPlan(
         tuple(
             FusionGroup(
-                (i,),
-                pins=(Pin(i, last[i]),) if i in last else (),
-                steady=(i,) if network.weight_owner(i) in pinned.steady else (),
+                one.layers,
+                pins=tuple(_pins(network, one, kept[one])),
+                steady=tuple(
+                    sorted(
+                        i
+                        for owner in pinned.steady
+                        for i in steady_layers(network, hardware, one, owner)
+                    )
+                ),
             )
-            for i in range(len(network.layers))
+            for one in found
         )
     )
+
+
+def _pins(network: Network, found: Computation, readers: frozenset[int]) -> Iterator[Pin]:
+    """Results that stay, each to its last reader in one of the computations ``readers``."""
+    numbers = computation_numbers(network)
+    for i in sorted(found.results):
+        last = [r for r in network.consumers[i] if numbers[r] in readers]
+        if last:
+            yield Pin(i, max(last, key=lambda reader: numbers[reader]))
 
 
 def fitted_plan(
@@ -152,24 +179,28 @@ def fitted_plan(
     pinned, dropped = solved.pinned, []
     while (stuck := _first_unplaceable(evaluator, pinned)) is not None:
         i, residents = stuck
-        options = [*_without_maps(pinned, (*residents.held, *residents.kept), i)]
+        numbers = computation_numbers(evaluator.network)
+        makers = dict.fromkeys(numbers[maker] for maker in (*residents.held, *residents.kept))
+        options = [*_without_maps(pinned, tuple(makers), i)]
         options += [((owner, owner), _without_weights(pinned, owner)) for owner in pinned.steady]
         if not options:
             raise AssertionError(f"layer {i} finds no room although nothing is pinned")
         gone, pinned = min(options, key=lambda option: _product(problem, option[1], form))
         dropped.append(gone)
     own = linear_cost(problem, pinned, form)
-    return PinningPlan(plan_of(evaluator.network, pinned), solved, tuple(dropped), own)
+    plan = plan_of(evaluator.network, evaluator.hardware, pinned)
+    return PinningPlan(plan, solved, tuple(dropped), own)
 
 
 def _first_unplaceable(
     evaluator: MemoizedPlanEvaluator, pinned: PinnedData
 ) -> tuple[int, Residents] | None:
-    """The first layer that does not fit, and what lies in the buffer beside it."""
-    plan = plan_of(evaluator.network, pinned)
-    for group, residents in zip(plan.groups, plan_residents(evaluator.network, plan), strict=True):
-        if isinstance(evaluator.group(group, residents), Infeasible):
-            return group.layers[0], residents
+    """The first computation that does not fit, and what lies in the buffer beside it."""
+    plan = plan_of(evaluator.network, evaluator.hardware, pinned)
+    residents = plan_residents(evaluator.network, plan)
+    for n, (group, beside) in enumerate(zip(plan.groups, residents, strict=True)):
+        if isinstance(evaluator.group(group, beside), Infeasible):
+            return n, beside
     return None
 
 

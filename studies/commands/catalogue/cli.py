@@ -7,6 +7,7 @@ from archloom.studies.commands.options import (
     NETWORK_SETTINGS,
     Argument,
     AsJson,
+    Fold,
     HardwareSettings,
     Option,
     Technology,
@@ -79,6 +80,7 @@ def networks_(
         int | None,
         Option("--batch", least=1, help="Batch size in images (default: the network's own)."),
     ] = None,
+    fold: Fold = False,
     word_bits: Annotated[
         int, Option("--word-bits", least=1, help="Word width in bits, for figures in bytes.")
     ] = 16,
@@ -108,7 +110,7 @@ def networks_(
 
         from .networks import show_network
 
-        asked = WorkloadOptions(tuple(settings or ()), batch, word_bits)
+        asked = WorkloadOptions(tuple(settings or ()), batch, word_bits, fold=fold)
         show_network(source, asked, as_json, out, new_console())
 
 

@@ -1,7 +1,7 @@
 """``archloom networks``: the catalogue, and one network taken apart, for a terminal or as JSON."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from archloom.space.networks import NetworkFigures, catalogue, figures_of, recorded_catalogue
 from archloom.studies.rendering.text import plain_table, print_json
@@ -79,13 +79,23 @@ def show_network(
         console.print(str(out), markup=False, highlight=False, soft_wrap=True)
     else:
         known = NETWORKS[reference] if isinstance(reference, str) else None
-        for part in (_layers(net, asked.word_bits), _summary(net, asked.word_bits, known)):
+        parts = [_layers(net, asked.word_bits), _summary(net, asked.word_bits, known)]
+        for part in (*parts, *([_folded(net)] if net.folded else ())):
             console.print(part, markup=False, highlight=False)
 
 
-def record(net: "Network", word_bits: int) -> Record:
-    """Return the figures of a network."""
-    return _record_of(figures_of(net, ""), word_bits)
+def record(net: "Network", word_bits: int) -> dict[str, Any]:
+    """Return the figures of a network, and what is folded into what if it is folded."""
+    from archloom.space.fusion import computations
+
+    figures: dict[str, Any] = {**_record_of(figures_of(net, ""), word_bits)}
+    if net.folded:
+        figures["folded"] = {
+            net.layers[one.host].name: [net.layers[i].name for i in one.folded]
+            for one in computations(net)
+            if one.folded
+        }
+    return figures
 
 
 def _record_of(figures: NetworkFigures, word_bits: int) -> Record:
@@ -150,6 +160,19 @@ def _layers(net: "Network", word_bits: int) -> "Table":
             "" if macs_for_byte is None else f"{macs_for_byte:,.4g}",
             reads_text(net, i),
         )
+    return rows
+
+
+def _folded(net: "Network") -> "Table":
+    """What is folded into what, in running order."""
+    from archloom.space.fusion import computations
+
+    rows = plain_table("Folded layers")
+    for head in ("MAC-array layer", "on its input", "on its output", "pooled from its output"):
+        rows.add_column(head, overflow="fold")
+    for one in (one for one in computations(net) if one.folded):
+        parts = ((one.host,), one.before, one.after, one.pools)
+        rows.add_row(*(", ".join(net.layers[i].name for i in part) for part in parts))
     return rows
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NETWORK_SETTINGS as NETWORK_SETTINGS,
         PLANNERS as PLANNERS,
         AsJson as AsJson,
+        Fold as Fold,
         HardwareSettings as HardwareSettings,
         MappingEvaluations as MappingEvaluations,
         Out as Out,

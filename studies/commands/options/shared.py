@@ -37,6 +37,15 @@ Pick = Annotated[
     ),
 ]
 
+Fold = Annotated[
+    bool,
+    Option(
+        "--fold",
+        help="Fold element-wise layers, residual adds and pooling into the layers of the MAC array "
+        "beside them, as compilers do.",
+    ),
+]
+
 AsJson = Annotated[bool, Option("--json", help="Print JSON, with unrounded numbers.")]
 
 Seed = Annotated[int, Option("--seed", help="Seed of the random number generators.")]

@@ -10,6 +10,7 @@ from archloom.studies.commands.options import (
     Argument,
     AsJson,
     Exit,
+    Fold,
     HardwareSettings,
     MappingEvaluations,
     Option,
@@ -107,6 +108,7 @@ def schedule(
             help=NETWORK_SETTINGS,
         ),
     ] = None,
+    fold: Fold = False,
     settings: HardwareSettings = None,
     technology: Technology = None,
     word_bits: WordBits = None,
@@ -145,7 +147,7 @@ def schedule(
     planner = fusion or DEFAULT_PLANNER
     effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed, factors)
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware
-    network = network_of(source, network_settings or [], batch, found)
+    network = network_of(source, network_settings or [], batch, found, fold)
     if plan is not None:
         effort = given(plan, network, effort)
     raise Exit(schedule_network(network, found, effort, output, new_console()))

@@ -84,13 +84,15 @@ def given(path: Path, network: Network, effort: FusionEffort) -> FusionEffort:
     return replace(effort, evaluations=2, plan=read_plan(path, network))
 
 
-def network_of(source: str, settings: list[str], batch: int | None, hardware: Hardware) -> Network:
+def network_of(
+    source: str, settings: list[str], batch: int | None, hardware: Hardware, fold: bool = False
+) -> Network:
     """Return the network that a command line means, with the batch of a pass.
 
     Raises:
         UserError: see :func:`archloom.studies.config.workloads.find_network`.
     """
-    asked = WorkloadOptions(tuple(settings), batch, hardware.word_bits, "--network-set")
+    asked = WorkloadOptions(tuple(settings), batch, hardware.word_bits, "--network-set", fold)
     network = find_network(normal(source, Path.cwd()), asked)
     return network if batch is not None else network.with_batch(pass_batch(network, hardware))
 

@@ -13,6 +13,7 @@ from archloom.space.fusion import (
     HaloPolicy,
     Pin,
     TileRect,
+    computations,
     group_order,
     plan_violations,
 )
@@ -136,7 +137,13 @@ def _group(number: int, group: _Group, network: Network) -> FusionGroup:
 def _complete(groups: list[FusionGroup], network: Network) -> FusionPlan:
     """Add the layers that are missing, and put the groups into an order in which they can run."""
     there = {i for group in groups for i in group.layers}
-    missing = [FusionGroup((i,)) for i in range(len(network.layers)) if i not in there]
+    missing = [
+        FusionGroup(layers)
+        for one in computations(network)
+        # of what is folded in a group of the file all runs there, or each layer by itself
+        for layers in ([one.layers] if there.isdisjoint(one.layers) else [(i,) for i in one.layers])
+        if there.isdisjoint(layers)
+    ]
     if not missing:
         return FusionPlan(tuple(groups))
     groups = [*groups, *missing]

@@ -123,7 +123,7 @@ def print_schedule(record: Details, console: "Console") -> None:
 
 
 def _heading(record: Details) -> str:
-    fused = sum(len(group["layers"]) > 1 for group in record["groups"])
+    fused = sum(len(g["layers"]) > 1 and "folded" not in g for g in record["groups"])
     layers = sum(len(group["layers"]) for group in record["groups"])
     return (
         f"{record['network']} ({layers} layers, batch {record['batch']}) on {record['hardware']}: "

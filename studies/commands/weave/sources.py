@@ -76,6 +76,8 @@ def _read(text: str, batch: int | None) -> Source:
     own, others = _batch_of(text, settings)
     asked = WorkloadOptions(tuple(others), None, _WORD_BITS, "option")
     network = find_network(normal(name, Path.cwd()), asked)
+    if network.folded:
+        raise UserError(f"{network.name}: networks that share a chip cannot be folded; unfold it")
     if not network.macs:
         raise UserError(
             f"{network.name}: none of its {len(network.layers)} layers has MACs, so there is "

@@ -67,7 +67,7 @@ def tiling_text(group: Details) -> str:
         largest = sorted(sizes.items(), key=lambda item: -item[0][0] * item[0][1])
         return ", ".join(f"{r}x{c} ({_count(times, 'tile')})" for (r, c), times in largest)
     if group["tile"] is None:
-        return "unfused"
+        return "folded" if group.get("folded") else "unfused"
     rows, columns = group["tile"]
     cores = f" on {group['cores']} cores" if "cores" in group else ""
     return f"{rows}x{columns} ({_count(group['tiles'], 'tile')}){cores}"

@@ -15,7 +15,8 @@ from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import LoopNest, NestLoop
-from archloom.space.fusion.plan import FusionGroup, FusionPlan, group_order
+from archloom.space.fusion.plan import FusionGroup, FusionPlan
+from archloom.space.fusion.running_order import group_order
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
 from archloom.space.workload.network import Network

@@ -15,14 +15,9 @@ from archloom.search.mapping.random_sampling import RandomMapping
 from archloom.space.design_space.hardware_space import TEMPLATES, HardwareSpace
 from archloom.space.design_space.presets import PRESETS, preset
 from archloom.space.errors import Infeasible
-from archloom.space.fusion.plan import (
-    FusionGroup,
-    FusionPlan,
-    group_order,
-    layer_by_layer,
-    plan_violations,
-)
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer, plan_violations
 from archloom.space.fusion.residency import ALONE
+from archloom.space.fusion.running_order import group_order
 from archloom.space.hardware.cores import Cores, fusion_cores
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network as catalogue

@@ -18,7 +18,8 @@ from archloom.search.fusion.partition import (
     split,
     steal,
 )
-from archloom.space.fusion.plan import FusionGroup, FusionPlan, group_order, plan_violations
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, plan_violations
+from archloom.space.fusion.running_order import group_order
 from archloom.space.networks.registry import network
 from archloom.space.workload.graph import components, connected
 from archloom.space.workload.network import Network

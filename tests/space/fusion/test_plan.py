@@ -10,14 +10,8 @@ from hypothesis import given, strategies as st
 
 from archloom.space.fusion.irregular_tiles import TileRect, bad_cuts
 from archloom.space.fusion.loop_nest import STREAMED, LoopNest, NestLoop
-from archloom.space.fusion.plan import (
-    FusionGroup,
-    FusionPlan,
-    Pin,
-    group_order,
-    layer_by_layer,
-    plan_violations,
-)
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, layer_by_layer, plan_violations
+from archloom.space.fusion.running_order import group_order
 from archloom.space.networks.registry import NETWORKS, network
 from archloom.space.workload.graph import connected
 from archloom.space.workload.layer import Layer

@@ -6,13 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from archloom.space.errors import Infeasible
-from archloom.space.fusion.plan import (
-    FusionGroup,
-    FusionPlan,
-    group_order,
-    plan_violations,
-    runnable,
-)
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, plan_violations
+from archloom.space.fusion.running_order import group_order, runnable
 from archloom.space.networks.registry import network
 from archloom.space.workload.graph import (
     ancestors,

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from archloom.evaluators import hardware_cost
 from archloom.space import Infeasible
+from archloom.space.fusion import fold
 from archloom.space.hardware import Hardware
 from archloom.space.networks import network
 from archloom.space.workload import Network
@@ -96,9 +97,11 @@ class _Case:
     design: Design
     hardware: Hardware
     effort: MappingEffort
+    fold: bool
 
     def network(self, name: str, batch: int | None) -> Network:
-        return network(name).with_batch(batch or self.hardware.native_batch)
+        found = fold(network(name)) if self.fold else network(name)
+        return found.with_batch(batch or self.hardware.native_batch)
 
     def key(self, planner: Planner) -> tuple[str, str, str]:
         return self.design.label, self.effort.name, planner.label
@@ -123,7 +126,7 @@ def planned(
     """
     names = table.networks[:sets]
     designs = [(design, _built(design)) for design in table.designs]
-    cases = [_Case(*design, effort) for design in designs for effort in table.mappings]
+    cases = [_Case(*design, effort, table.fold) for design in designs for effort in table.mappings]
     old = {(row.design, row.mappings, row.planner): row for row in known}
     stages.begin(table.title, len(cases) * len(table.planners) * len(names))
     first: dict[tuple[str, str], PlanRow] = {}

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from archloom.search import FUSION_SEARCHES, MAPPING_SEARCHES
 from archloom.search.mapping import FACTORS
+from archloom.search.software import abilities_of
 from archloom.space import did_you_mean
 from archloom.space.design_space import PRESETS
 from archloom.space.networks import NETWORKS
@@ -183,6 +184,7 @@ class PlanTable(Section):
         designs: hardware.
         networks: each is planned by itself; figures of a row are their means.
         batch: images of a pass; None for the native batch of each design.
+        fold: whether layers of the vector unit are folded into those of the array beside them.
         mappings: efforts, each for all planners and for layer by layer.
         planners: who plans.
         figures: of rows, as they are shown.
@@ -199,6 +201,7 @@ class PlanTable(Section):
     designs: Annotated[tuple[Design, ...], each(Design, 1)]
     networks: Annotated[tuple[str, ...], each(named_one("network", lambda: list(NETWORKS)), 1)]
     batch: Annotated[int | None, whole(1, 4096).or_none()] = None
+    fold: Annotated[bool, Key(lambda entry, _: _truth(entry))] = False
     mappings: Annotated[tuple[MappingEffort, ...], each(MappingEffort, 1)]
     planners: Annotated[tuple[Planner, ...], each(Planner, 1)]
     figures: Annotated[tuple[str, ...], each(word(*METRICS), 1)] = _USUAL
@@ -226,6 +229,8 @@ class PlanTable(Section):
             for label in sorted({one for one in found if found.count(one) > 1}):
                 yield f"{key}: {label!r} occurs twice; entries must differ in their names"
         for i, planner in enumerate(self.planners):
+            if self.fold and not abilities_of(planner.fusion).folds:
+                yield f"planners[{i}].fusion: {planner.fusion} cannot plan folded layers"
             if planner.objective != "edp" and planner.fusion != _OWN_OBJECTIVE:
                 yield (
                     f"planners[{i}].objective: {planner.fusion} minimises EDP only; only "

@@ -11,7 +11,7 @@ from archloom.search.fusion.deepfrack import CostObjective, DeepFrackSearch
 from archloom.search.mapping import Mapper
 from archloom.search.software import fusion_search
 from archloom.space import Infeasible
-from archloom.space.fusion import FusionPlan, layer_by_layer
+from archloom.space.fusion import FusionPlan, computation_of, layer_by_layer
 from archloom.space.hardware import Hardware
 from archloom.space.workload import TENSORS, Network
 
@@ -48,7 +48,11 @@ class PassCost:
             cost.edp_js,
             cost.dram_bytes,
             sum(group.wait_cycles for group in cost.groups),
-            sum(len(g.layers) for g in cost.plan.groups if len(g.layers) > 1),
+            sum(
+                len(g.layers)
+                for g in cost.plan.groups
+                if len(g.layers) > 1 and g.layers not in computation_of(cost.network)
+            ),
         )
 
 

@@ -73,7 +73,7 @@ def problem_of(evaluator: MemoizedPlanEvaluator) -> PinningProblem:
 
 
 def priced(evaluator: MemoizedPlanEvaluator, pinned: PinnedData) -> NetworkCost:
-    cost = evaluator.plan(plan_of(evaluator.network, pinned))
+    cost = evaluator.plan(plan_of(evaluator.network, evaluator.hardware, pinned))
     assert isinstance(cost, NetworkCost)
     return cost
 
@@ -170,7 +170,10 @@ def test_layers_that_find_no_room_get_it() -> None:
         evaluator = cheap_evaluator(random_graph(seed), edge(256))
         problem = replace(problem_of(evaluator), capacity_words=1 << 20)
         solved = IntegerProgram(problem, "live", steady_weights=True).solve(1.0, 0.0)
-        assert isinstance(evaluator.plan(plan_of(evaluator.network, solved.pinned)), Infeasible)
+        assert isinstance(
+            evaluator.plan(plan_of(evaluator.network, evaluator.hardware, solved.pinned)),
+            Infeasible,
+        )
         found = fitted_plan(evaluator, problem, solved, "live")
         assert isinstance(evaluator.plan(found.plan), NetworkCost)
         assert plan_violations(evaluator.network, found.plan) == []

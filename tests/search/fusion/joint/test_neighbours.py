@@ -14,14 +14,8 @@ from archloom.search.fusion.joint.neighbours import (
 )
 from archloom.search.fusion.joint.planner import JointPlanner
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator, ln_edp
-from archloom.space.fusion.plan import (
-    FusionGroup,
-    FusionPlan,
-    Pin,
-    group_order,
-    layer_by_layer,
-    plan_violations,
-)
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, layer_by_layer, plan_violations
+from archloom.space.fusion.running_order import group_order
 from archloom.space.workload.network import Network
 
 from ....cases.small_designs import casco_edge, cheap_evaluator, graph

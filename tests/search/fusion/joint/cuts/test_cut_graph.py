@@ -4,7 +4,7 @@ import pytest
 
 from archloom.search.fusion.joint.cuts.cut_graph import MOST_EDGES, CutGraph, cut_graph
 from archloom.search.fusion.partition import Partition, normalise
-from archloom.space.fusion.plan import group_order
+from archloom.space.fusion.running_order import group_order
 from archloom.space.networks.registry import network
 from archloom.space.workload.graph import connected
 from archloom.space.workload.network import Network

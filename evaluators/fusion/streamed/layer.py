@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from archloom.evaluators.fusion.buffer import pinned_overflow
 from archloom.evaluators.loopnest import (
     LayerCost,
     MappingProblem,
@@ -21,10 +22,9 @@ from archloom.space.fusion import ALONE, Residents
 from archloom.space.hardware import Hardware, packed_words
 from archloom.space.workload import OUTPUTS, TENSORS, WEIGHTS, Layer, Network
 
-from ..hardware import access_costs
-from .buffer import pinned_overflow
-from .group_graph import group_sources
-from .tile import ProblemMapper, Transfers
+from ...hardware import access_costs
+from ..group_graph import group_sources
+from ..tile import ProblemMapper, Transfers
 
 #: leading bits of the words that are left for tiles; plans then share their mappings
 _ROUNDED: Final = 3
@@ -46,7 +46,7 @@ class StreamedLayer:
 
 
 @dataclass(frozen=True, slots=True)
-class _OperandPlaces:
+class OperandPlaces:
     """Which of a layer's operands are in the buffer.
 
     Attributes:
@@ -84,14 +84,14 @@ def streamed_layer(
     """
     layer = network.layers[position]
     if residents == ALONE and not steady:
-        plain = _alone(layer, hardware, mapper)
+        plain = alone(layer, hardware, mapper)
         if isinstance(plain, Infeasible):
             return plain
-        return StreamedLayer(plain, _stored(0, hardware), plain.latency_cycles)
+        return StreamedLayer(plain, stored_words(0, hardware), plain.latency_cycles)
     place = _place(network, position, steady, residents)
     if capacity < residents.words:
         return pinned_overflow(network, layer.name, residents, 0, capacity, hardware)
-    cost = _pinned(network, place, hardware, mapper, capacity, residents)
+    cost = placed_cost(network, place, hardware, mapper, capacity, residents)
     if isinstance(cost, Infeasible):
         return cost
     stored = layer.output_words if place.written else 0
@@ -99,7 +99,7 @@ def streamed_layer(
     rate, port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
     words = int(cost.words[-2].sum()) + stored if stored else 0
     body = max(cost.chip_cycles, cost.dram_cycles + ceil(stored / rate))
-    return StreamedLayer(cost, _stored(stored, hardware), max(body, ceil(words / port)))
+    return StreamedLayer(cost, stored_words(stored, hardware), max(body, ceil(words / port)))
 
 
 def streamed_buffer_use(
@@ -114,17 +114,17 @@ def streamed_buffer_use(
     layer, place = network.layers[position], _place(network, position, steady, residents)
     if not layer.uses_macs:
         return lambda free: vector_fits(layer, hardware, free) if free >= 0 else None
-    whole = _problem(layer, place, hardware)
+    whole = placed_problem(layer, place, hardware)
     if isinstance(whole, Infeasible):
         return lambda free: whole if free >= 0 else None
     passing = streamed_words(whole)
-    return lambda free: (_rounded_capacity(passing, free),) if free >= 0 else None
+    return lambda free: (rounded_capacity(passing, free),) if free >= 0 else None
 
 
-def _place(network: Network, position: int, steady: bool, residents: Residents) -> _OperandPlaces:
+def _place(network: Network, position: int, steady: bool, residents: Residents) -> OperandPlaces:
     sources = group_sources(network)[position]
     kept = position in residents.kept
-    return _OperandPlaces(
+    return OperandPlaces(
         position,
         tuple(source.layer in residents.held for source in sources),
         steady,
@@ -133,7 +133,8 @@ def _place(network: Network, position: int, steady: bool, residents: Residents) 
     )
 
 
-def _alone(layer: Layer, hardware: Hardware, mapper: ProblemMapper) -> LayerCost | Infeasible:
+def alone(layer: Layer, hardware: Hardware, mapper: ProblemMapper) -> LayerCost | Infeasible:
+    """Return the cost of a layer all of whose operands stream, in all of the buffer."""
     if not layer.uses_macs:
         return vector_cost(layer, hardware, layer.p, layer.q, staged=False)
     cost = mapper(MappingProblem.of_layer(layer, hardware))
@@ -145,21 +146,22 @@ def naming(layer: Layer, why: Infeasible) -> Infeasible:
     return replace(why, where=f"{why.where}, layer {layer.name}")
 
 
-def _pinned(
+def placed_cost(
     network: Network,
-    place: _OperandPlaces,
+    place: OperandPlaces,
     hardware: Hardware,
     mapper: ProblemMapper,
     capacity: int,
     residents: Residents,
 ) -> LayerCost | Infeasible:
+    """Return the cost of a layer some of whose operands are in the buffer, beside ``residents``."""
     layer, free = network.layers[place.position], capacity - residents.words
     if not layer.uses_macs:
         return pinned_vector_cost(layer, hardware, place.held, place.kept, place.steady, free)
-    whole = _problem(layer, place, hardware)
+    whole = placed_problem(layer, place, hardware)
     if isinstance(whole, Infeasible):
         return whole
-    cost = mapper(replace(whole, free_words=_rounded_capacity(streamed_words(whole), free)))
+    cost = mapper(replace(whole, free_words=rounded_capacity(streamed_words(whole), free)))
     if not isinstance(cost, Infeasible):
         return cost
     level = hardware.levels[-2]
@@ -170,8 +172,8 @@ def _pinned(
     return naming(layer, cost)
 
 
-def _problem(
-    layer: Layer, place: _OperandPlaces, hardware: Hardware
+def placed_problem(
+    layer: Layer, place: OperandPlaces, hardware: Hardware
 ) -> MappingProblem | Infeasible:
     """The problem of a layer some of whose operands are in the buffer, all of which is free."""
     staged = _residency(layer, place)
@@ -188,7 +190,7 @@ def _problem(
     return replace(MappingProblem.of_layer(layer, hardware), staged=staged)
 
 
-def _residency(layer: Layer, place: _OperandPlaces) -> Residency | Infeasible:
+def _residency(layer: Layer, place: OperandPlaces) -> Residency | Infeasible:
     """Which operands are in the buffer; a map that is read side by side with others needs them."""
     windowed = len(layer.map_channels)
     beside, second = place.held[:windowed], place.held[windowed:]
@@ -203,7 +205,7 @@ def _residency(layer: Layer, place: _OperandPlaces) -> Residency | Infeasible:
     return (place.steady or any(second), any(beside), place.kept)
 
 
-def _rounded_capacity(passing: int, free: int) -> int | None:
+def rounded_capacity(passing: int, free: int) -> int | None:
     """Return the words that tiles of streamed operands may take, as a mapping sees them.
 
     Args:
@@ -246,7 +248,7 @@ def _whole_words(problem: MappingProblem, tensor: int) -> int:
     return n * g * c * rows * columns
 
 
-def _stored(words: int, hardware: Hardware) -> Transfers:
+def stored_words(words: int, hardware: Hardware) -> Transfers:
     """Words of a result that go to DRAM (fusion model section 4: E_dram_w * out)."""
     moved = np.zeros((len(hardware.levels), 3), np.int64)
     energy = np.zeros((len(hardware.levels), 3))

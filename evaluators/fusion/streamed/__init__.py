@@ -1,0 +1,18 @@
+"""Costs of layers whose operands stream from DRAM: one by itself, or one with what is folded in.
+
+Read ``layer.py``, then ``folded.py``.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .folded import folded_buffer_use as folded_buffer_use, folded_layer as folded_layer
+    from .layer import (
+        naming as naming,
+        streamed_buffer_use as streamed_buffer_use,
+        streamed_layer as streamed_layer,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
