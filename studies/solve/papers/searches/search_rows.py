@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from archloom.studies.engine.progress import Stages
 
+from .search_sections import SEARCHED, Case, Method
 from .search_studies import RunStudy, SeedFigures, figures_of, study_name, study_of
-from .search_table import SEARCHED, Case, Method, SearchTable
+from .search_table import SearchTable
 
 #: figures over those of the first method, and what they are made of
 _OVER_FIRST: Final = {
@@ -114,8 +115,8 @@ def _rows(
     for seed in table.seeds:
         name = study_name(case, method, seed)
         stages.advance(f"{case.name}, {method.name}, seed {seed}", steps=0)
-        run(study_of(table, case, method, seed), folder / name)
-        figures = figures_of(table, folder / name, seed)
+        run(study_of(table.study, case, method, seed), folder / name)
+        figures = figures_of(table.together, folder / name, seed)
         for network, one in figures.items():
             found.setdefault(network, []).append(one)
         if not figures:

@@ -1,6 +1,6 @@
 """Studies of a table of searches: what each of them searches, and what its directory tells."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -13,8 +13,8 @@ from archloom.studies.config import ConfigError, StudyConfig, config_of, with_me
 from archloom.studies.storage import BASELINE, read_baseline, read_trials
 
 from ....errors import UserError
-from .search_table import SEARCHED, Case, Method, SearchTable
-from .study_source import merged
+from .search_sections import SEARCHED, Case, Method
+from .study_source import StudySource, merged
 
 if TYPE_CHECKING:
     from archloom.search.software import NetworkResult
@@ -70,28 +70,30 @@ def study_name(case: Case, method: Method, seed: int) -> str:
     return f"{case.name}-{method.name}-{seed}"
 
 
-def study_of(table: SearchTable, case: Case, method: Method, seed: int) -> StudyConfig:
+def study_of(source: StudySource, case: Case, method: Method, seed: int) -> StudyConfig:
     """Return what a study searches.
 
     Raises:
         ConfigError: everything that is wrong with the file and the changes.
         UserError: a method that the study does not take.
     """
-    source, name = table.study, study_name(case, method, seed)
+    name = study_name(case, method, seed)
     keys = merged(merged(source.keys, case.changes), method.changes)
     keys |= {"name": name, "seed": seed}
     change = partial(with_method, name=method.method)
     return replace(config_of(keys, folder=source.folder, change=change), name=name)
 
 
-def study_faults(table: SearchTable) -> Iterator[str]:
+def study_faults(
+    source: StudySource, cases: Sequence[Case], methods: Sequence[Method], seed: int
+) -> Iterator[str]:
     """Yield what is wrong with the studies of a table, each fault once, with its place in it."""
     said = set[str]()
-    for i, case in enumerate(table.cases):
-        for j, method in enumerate(table.methods):
+    for i, case in enumerate(cases):
+        for j, method in enumerate(methods):
             origins = ((f"methods[{j}]", method.changes), (f"cases[{i}]", case.changes))
             try:
-                study_of(table, case, method, table.seeds[0])
+                study_of(source, case, method, seed)
             except ConfigError as error:
                 faults = [f"{_origin(fault.place.keys, origins)}{fault.place.path}: "
                           f"{fault.message}" for fault in error.faults]  # fmt: skip
@@ -109,7 +111,7 @@ def _origin(keys: tuple[Any, ...], origins: tuple[tuple[str, Mapping[str, Any]],
                 f"{_STUDY}.")  # fmt: skip
 
 
-def figures_of(table: SearchTable, folder: Path, seed: int) -> dict[str, SeedFigures]:
+def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]:
     """Return the figures of a study that ended: of its networks together, and of each that is held
     out; empty if it found no design."""
     front, baseline = read_front(folder), read_baseline(folder)
@@ -126,8 +128,8 @@ def figures_of(table: SearchTable, folder: Path, seed: int) -> dict[str, SeedFig
     return {
         name: SeedFigures(
             *shared,
-            *_cost(table.together, ours),
-            *(_cost(table.together, theirs) if theirs.keys() == ours.keys() else ()),
+            *_cost(together, ours),
+            *(_cost(together, theirs) if theirs.keys() == ours.keys() else ()),
         )
         for name, (ours, theirs) in sets.items()
     }

@@ -5,42 +5,21 @@ docs/validation/papers.md ("Tables of searches") explains the keys.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from archloom.space import did_you_mean
 from archloom.studies.config import (
-    METHODS,
-    NAME_FORM,
-    STUDY_NAME,
-    Key,
-    Reading,
     Section,
     each,
-    named_one,
-    number,
     text,
     whole,
     word,
 )
 
 from ..figures import Metric
+from .search_sections import METRICS, Case, Method, PublishedSearch
+from .search_studies import study_faults
 from .study_source import StudySource, study_source
-
-#: figures of a row: of the picked design, over the baseline's, over those of the first method
-METRICS: Final = {
-    "energy_mj": Metric("energy mJ", ".3g"),
-    "latency_ms": Metric("latency ms", ".3g"),
-    "edp_mj_ms": Metric("EDP mJ x ms", ".3g"),
-    "area_mm2": Metric("area mm2", ".2f"),
-    "tdp_w": Metric("TDP W", ".2f"),
-    "plans": Metric("plans evaluated", ".0f"),
-    "energy_gain": Metric("energy gain", ".2f"),
-    "speedup": Metric("speedup", ".2f"),
-    "edp_gain": Metric("EDP gain", ".2f"),
-    "energy_over_first": Metric("energy over first", ".3g"),
-    "latency_over_first": Metric("latency over first", ".3g"),
-    "edp_over_first": Metric("EDP over first", ".3g"),
-}
 
 _TERMS: Final = """\
 Each row is a search, and its figures are those of the design that the study's rule picks: medians
@@ -53,83 +32,13 @@ together; others are held out."""
 #: figures of rows that ask for none
 _USUAL: Final = ("plans", "area_mm2", "energy_mj", "latency_ms", "edp_mj_ms", "edp_over_first")
 
-#: of rows, the networks of the search together
-SEARCHED: Final = "searched"
-
 #: what a method decides: changes of it would not be heeded
 _OF_METHODS: Final = ("optimizer", "halving")
-
-_NAME: Final = text(STUDY_NAME, 60, NAME_FORM)
-
-
-def _mapping(entry: Any, _: Reading) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise ValueError(f"{entry!r} must be a mapping of keys of a study file")
-    return entry
 
 
 def _seeds(entry: Any) -> Any:
     """Return seeds as a list; a number of them is those from 0 on."""
     return list(range(entry)) if type(entry) is int and 0 < entry <= 1000 else entry
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case(Section):
-    """Something that all methods search.
-
-    Attributes:
-        name: in the table.
-        changes: keys of the study file.
-    """
-
-    name: Annotated[str, _NAME]
-    changes: Annotated[dict[str, Any], Key(_mapping)] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Method(Section):
-    """A way to search.
-
-    Attributes:
-        name: in the table.
-        method: as ``archloom run --method`` takes it; None for the study as it is.
-        changes: keys of the study file.
-    """
-
-    name: Annotated[str, _NAME]
-    method: Annotated[str | None, named_one("method", lambda: list(METHODS)).or_none()] = None
-    changes: Annotated[dict[str, Any], Key(_mapping)] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublishedSearch(Section):
-    """A figure that somebody published, and where its row is.
-
-    Attributes:
-        metric: of a row.
-        value: theirs.
-        source: where it stands.
-        case, method, network: labels of the row.
-        why: what makes ours another.
-    """
-
-    metric: Annotated[str, word(*METRICS)]
-    value: Annotated[float, number(above=0)]
-    source: Annotated[str, text()]
-    case: Annotated[str, text()]
-    method: Annotated[str, text()]
-    network: Annotated[str, text()] = SEARCHED
-    why: Annotated[str, text()] = ""
-
-    @property
-    def row(self) -> str:
-        """The row, for people."""
-        return f"{self.case}, {self.method}, {self.network}"
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Labels of the row."""
-        return {"case": self.case, "network": self.network, "method": self.method}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +85,6 @@ class SearchTable(Section):
 
     def contradictions(self) -> Iterator[str]:
         """Yield what is wrong between entries, and with the studies that they make."""
-        from .search_studies import study_faults
-
         labels = {"case": [c.name for c in self.cases], "method": [m.name for m in self.methods]}
         for key, found in {**labels, "seed": list(map(str, self.seeds))}.items():
             for label in sorted({one for one in found if found.count(one) > 1}):
@@ -193,7 +100,7 @@ class SearchTable(Section):
                     f"methods[{i}].changes.{key}: method {method.method} decides it; leave out one "
                     "of the two"
                 )
-        yield from study_faults(self)
+        yield from study_faults(self.study, self.cases, self.methods, self.seeds[0])
         for i, theirs in enumerate(self.published):
             for key, known in labels.items():
                 if (label := getattr(theirs, key)) not in known:
