@@ -5,7 +5,7 @@ docs/validation/papers.md ("Tables of searches") explains the keys.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from archloom.space import did_you_mean
 from archloom.studies.config import (
