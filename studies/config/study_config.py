@@ -299,18 +299,25 @@ def load_config(
     return _read(study_document(path, faults), path, path.parent, path.stem, faults, change)
 
 
-def config_of(data: Mapping[str, Any], name: str | None = None) -> StudyConfig:
+def config_of(
+    data: Mapping[str, Any],
+    name: str | None = None,
+    folder: Path | None = None,
+    change: Callable[["StudyConfig"], "StudyConfig"] = lambda config: config,
+) -> StudyConfig:
     """Return the config that a study file with these keys and values would give.
 
     Args:
-        data: of the file; paths in it start in the folder where the process is.
+        data: of the file.
         name: of the study, unless ``data`` says one.
+        folder: where paths in it start; None for the one where the process is.
+        change: of what the file says, before defaults are written out.
 
     Raises:
         ConfigError: everything that is wrong in it.
     """
     faults = Faults()
-    return _read(given_document(data), _GIVEN, Path.cwd(), name, faults, lambda config: config)
+    return _read(given_document(data), _GIVEN, folder or Path.cwd(), name, faults, change)
 
 
 def _read(

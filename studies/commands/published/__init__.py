@@ -1,7 +1,7 @@
 """Comparisons with published results: ``archloom validate`` and ``archloom reproduce``.
 
 ``validate.py`` has recorded cases of a tool and figures of chips. ``measuring.py`` measures tables
-of papers, which ``cli.py`` declares and ``tables.py`` shows.
+of papers, which ``cli.py`` declares and ``tables.py`` shows; ``searching.py`` runs their studies.
 """
 
 from typing import TYPE_CHECKING

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.space import did_you_mean
-from archloom.studies.engine.progress import ProgressView, Stages
+from archloom.studies.engine.progress import ProgressView, Watch
 from archloom.studies.rendering.papers import draw_table
 from archloom.studies.rendering.text import new_console, print_json, print_line, print_whole
 from archloom.studies.solve.papers import (
@@ -21,6 +21,7 @@ from archloom.studies.solve.papers import (
 from archloom.studies.storage import write_whole
 
 from ...errors import INTERRUPTED, UserError, writing
+from .searching import studies_of
 from .tables import markdown, printed
 
 if TYPE_CHECKING:
@@ -110,12 +111,13 @@ def _kept(asked: Results, out: Path | None, name: str) -> Results:
     return left if replace(left, rows=()) == asked else asked
 
 
-def _measure(results: Results, out: Path | None, name: str, stages: Stages) -> Results:
+def _measure(results: Results, out: Path | None, name: str, view: Watch) -> Results:
     found = replace(results, rows=())
-    for row in measured(results.table, stages, results.rows, results.sets):
-        found = replace(found, rows=(*found.rows, row))
-        if out is not None:
-            _write(out / f"{name}.json", results_text(found))
+    with studies_of(name, out, view) as studies:
+        for row in measured(results.table, view, results.rows, results.sets, studies):
+            found = replace(found, rows=(*found.rows, row))
+            if out is not None:
+                _write(out / f"{name}.json", results_text(found))
     if out is not None:
         _write(out / f"{name}.md", markdown(name, found))
         draw_table(found, out / f"{name}.png")

@@ -77,12 +77,19 @@ def _rows(results: Results) -> tuple[list[str], list[list[str]]]:
 
 def _cell(results: Results, row: PaperRow, metric: str) -> str:
     value = row.figures.get(metric)
-    return row.missing(metric) if value is None else _text(results, metric, value)
+    if value is None:
+        return row.missing(metric)
+    text, spread = _text(results, metric, value), row.spread(metric)
+    if spread is None:
+        return text
+    least, most = (_text(results, metric, one) for one in spread)
+    return f"{text} ({least} to {most})"
 
 
 def _text(results: Results, metric: str, value: float) -> str:
-    # what rounds to nothing is nothing, without a sign
-    return format(round(value, 2) + 0.0, results.table.metrics[metric].style)
+    style = results.table.metrics[metric].style
+    # what rounds to nothing is nothing, without a sign; significant digits round by themselves
+    return format(value if style.endswith("g") else round(value, 2) + 0.0, style)
 
 
 def _published(results: Results) -> tuple[list[str], list[list[str]]]:

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from archloom.studies.rendering.pictures import save_figure
-from archloom.studies.solve.papers import PlanRow, Results, StreamRow
+from archloom.studies.solve.papers import PlanRow, Results, SearchRow, StreamRow
 
 from ...errors import writing
 from .plan_bars import plan_bars
+from .search_bars import search_bars
 from .stream_bars import stream_bars
 
 
@@ -18,7 +19,11 @@ def draw_table(results: Results, path: Path) -> None:
     """
     streams = [row for row in results.rows if isinstance(row, StreamRow) and row.figures]
     plans = [row for row in results.rows if isinstance(row, PlanRow) and row.figures]
+    searches = [row for row in results.rows if isinstance(row, SearchRow) and row.figures]
     title = results.table.title
-    figure = plan_bars(title, plans) if plans else stream_bars(title, streams)
+    if searches:
+        figure = search_bars(results.table, searches)
+    else:
+        figure = plan_bars(title, plans) if plans else stream_bars(title, streams)
     with writing(path):
         save_figure(figure, path)

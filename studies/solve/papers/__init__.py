@@ -2,8 +2,8 @@
 
 ``table_file.py`` reads a file (those of :mod:`.tables` come with archloom). What measures its rows
 is a kind of tables, in ``kinds.py``: :mod:`.streams` interleaves sets of networks, :mod:`.plans`
-fuses networks on given hardware. ``figures.py`` has what all kinds share, ``results.py`` keeps
-rows, with the version that made them.
+fuses networks on given hardware, :mod:`.searches` runs studies. ``figures.py`` has what all kinds
+share, ``results.py`` keeps rows, with the version that made them.
 """
 
 from typing import TYPE_CHECKING
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .figures import PaperRow as PaperRow, beside as beside
-    from .kinds import measured as measured
+    from .figures import PaperRow as PaperRow, PaperTable as PaperTable, beside as beside
+    from .kinds import Studies as Studies, measured as measured
     from .plans.plan_rows import PlanFigures as PlanFigures, PlanRow as PlanRow
     from .results import (
         Results as Results,
         read_results as read_results,
         results_text as results_text,
     )
+    from .searches import SearchRow as SearchRow
     from .streams import StreamRow as StreamRow
     from .table_file import own_tables as own_tables, read_table as read_table
 else:

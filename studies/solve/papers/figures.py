@@ -116,6 +116,10 @@ class PaperRow(Protocol):
         """Return what stands in place of a figure that there is not."""
         ...
 
+    def spread(self, metric: str) -> tuple[float, float] | None:
+        """Return the least and the greatest of several values; None of one."""
+        ...
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         ...

@@ -1,16 +1,39 @@
 """Kinds of tables: what rows are measured with, by the word that files have as ``kind``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from archloom.studies.config import StudyConfig
 from archloom.studies.engine.progress import Stages
 
 from .figures import PaperRow, PaperTable
 from .plans import PlanRow, PlanTable, planned
+from .searches import RunStudy, SearchRow, SearchTable, searched
 from .streams import StreamRow, StreamTable, woven
 
 #: of files that name none
 DEFAULT: Final = "streams"
+
+
+class Studies(NamedTuple):
+    """How studies of tables are run.
+
+    Attributes:
+        folder: where they are kept, each in a directory.
+        run: runs one there.
+    """
+
+    folder: Path
+    run: RunStudy
+
+
+def _no_study(config: StudyConfig, folder: Path) -> None:
+    raise TypeError(f"{folder}: study {config.name} needs somebody who runs it")
+
+
+#: for tables that have none
+NO_STUDIES: Final = Studies(Path(), _no_study)
 
 
 class Kind(NamedTuple):
@@ -19,18 +42,21 @@ class Kind(NamedTuple):
     Attributes:
         table: reads a file; a class of sections.
         measured: yields rows: of a table, told to stages, without those that are known, of the
-            first so many sets of networks or of all.
+            first so many sets of networks or of all, by studies.
         row: of plain values.
     """
 
     table: Any
-    measured: Callable[[Any, Stages, Sequence[Any], int | None], Iterator[PaperRow]]
+    measured: Callable[[Any, Stages, Sequence[Any], int | None, Studies], Iterator[PaperRow]]
     row: Callable[[Mapping[str, Any]], PaperRow]
 
 
 KINDS: Final = {
-    "streams": Kind(StreamTable, woven, StreamRow.from_json),
-    "plans": Kind(PlanTable, planned, PlanRow.from_json),
+    "streams": Kind(StreamTable, lambda *asked: woven(*asked[:-1]), StreamRow.from_json),
+    "plans": Kind(PlanTable, lambda *asked: planned(*asked[:-1]), PlanRow.from_json),
+    "searches": Kind(
+        SearchTable, lambda *asked: searched(*asked[:-1], *asked[-1]), SearchRow.from_json
+    ),
 }
 
 
@@ -40,7 +66,11 @@ def kind_of(table: PaperTable) -> Kind:
 
 
 def measured(
-    table: PaperTable, stages: Stages, known: Sequence[PaperRow] = (), sets: int | None = None
+    table: PaperTable,
+    stages: Stages,
+    known: Sequence[PaperRow] = (),
+    sets: int | None = None,
+    studies: Studies = NO_STUDIES,
 ) -> Iterator[PaperRow]:
     """Yield the rows of a table.
 
@@ -49,5 +79,6 @@ def measured(
         stages: hear how far it is.
         known: rows that need not be measured again.
         sets: of networks, the first ones; None for all.
+        studies: how they are run; only tables of searches have any.
     """
-    return kind_of(table).measured(table, stages, known, sets)
+    return kind_of(table).measured(table, stages, known, sets, studies)

@@ -74,6 +74,10 @@ class PlanRow:
         """Return what stands in place of a figure that there is not."""
         return "" if self.figures else "infeasible"
 
+    def spread(self, metric: str) -> tuple[float, float] | None:  # noqa: ARG002  # nothing is random
+        """Return the least and the greatest of several values; None of one."""
+        return None
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         return asdict(self)

@@ -104,6 +104,10 @@ class StreamRow:
             return "infeasible" if metric == "bound_gain_percent" else ""
         return f"{self.starved} starved" if metric in ("antt", "worst_slowdown") else ""
 
+    def spread(self, metric: str) -> tuple[float, float] | None:  # noqa: ARG002  # nothing is random
+        """Return the least and the greatest of several values; None of one."""
+        return None
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         return asdict(self)

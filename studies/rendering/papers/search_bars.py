@@ -1,0 +1,64 @@
+"""Bars of a table of searches: medians of each method, with ranges over seeds."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from archloom.studies.rendering.pictures import FADED, INK, SERIES
+from archloom.studies.solve.papers import PaperTable, SearchRow
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: figures that are compared with something, which a picture shows rather than others
+_RATIOS: Final = ("gain", "speedup", "over_first")
+
+#: panels of a picture
+_MOST: Final = 2
+
+
+def search_bars(table: PaperTable, rows: Sequence[SearchRow]) -> "Figure":
+    """Return a picture with a panel for each figure, and a group of bars for each case and
+    network."""
+    from matplotlib.figure import Figure
+
+    ratios = [key for key in table.shown if key.endswith(_RATIOS)]
+    metrics = (ratios or list(table.shown))[:_MOST]
+    # without pyplot: no global state, no window, and nothing to close
+    figure = Figure(figsize=(9, 3.8 * len(metrics) + 0.6), layout="constrained", dpi=110)
+    grid = figure.subplots(len(metrics), 1, squeeze=False).ravel()
+    for axes, metric in zip(grid, metrics, strict=True):
+        axes.set_ylabel(table.metrics[metric].heading)
+        _draw(axes, metric, rows)
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    figure.suptitle(table.title, color=INK)
+    return figure
+
+
+def _draw(axes: "Axes", metric: str, rows: Sequence[SearchRow]) -> None:
+    cases = len({row.case for row in rows}) > 1
+    groups = list(dict.fromkeys((row.case, row.network) for row in rows))
+    methods = list(dict.fromkeys(row.method for row in rows))
+    width = 0.8 / len(methods)
+    for number, method in enumerate(methods):
+        own = [row for row in rows if row.method == method and row.figures.get(metric) is not None]
+        left = [groups.index((row.case, row.network)) + number * width for row in own]
+        heights = [row.figures[metric] or 0.0 for row in own]
+        spreads = [
+            row.spread(metric) or (height, height) for row, height in zip(own, heights, strict=True)
+        ]
+        errors = [
+            [height - least for height, (least, _) in zip(heights, spreads, strict=True)],
+            [most - height for height, (_, most) in zip(heights, spreads, strict=True)],
+        ]
+        colour = SERIES[number % len(SERIES)]
+        axes.bar(
+            left, heights, width, yerr=errors, align="edge", color=colour, ecolor=INK, label=method
+        )
+    if metric.endswith(_RATIOS):
+        axes.axhline(1.0, color=INK, linewidth=1)
+    names = [f"{case}\n{network}" if cases else network for case, network in groups]
+    axes.set_xticks([at + 0.4 for at in range(len(groups))], names)
+    axes.grid(axis="y", color=FADED, linewidth=0.4)
+    axes.set_axisbelow(True)

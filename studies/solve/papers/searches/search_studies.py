@@ -1,0 +1,144 @@
+"""Studies of a table of searches: what each of them searches, and what its directory tells."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from pathlib import Path
+from statistics import geometric_mean
+from typing import TYPE_CHECKING, Any, Final
+
+from archloom.studies.analysis import read_front
+from archloom.studies.config import ConfigError, StudyConfig, config_of, with_method
+from archloom.studies.storage import BASELINE, read_baseline, read_trials
+
+from ....errors import UserError
+from .search_sections import SEARCHED, Case, Method
+from .study_source import StudySource, merged
+
+if TYPE_CHECKING:
+    from archloom.search.software import NetworkResult
+
+#: runs a study in a directory to its end, from wherever it is
+RunStudy = Callable[[StudyConfig, Path], None]
+
+_STUDY: Final = "study"
+
+
+@dataclass(frozen=True)
+class SeedFigures:
+    """Figures of one search.
+
+    Attributes:
+        seed: of the study.
+        plans: that its trials evaluated, for each network.
+        area_mm2, tdp_w: of the picked design.
+        energy_mj, latency_ms: of an inference, and of a pass.
+        baseline_energy_mj, baseline_latency_ms: of the baseline; None if there is none.
+    """
+
+    seed: int
+    plans: int
+    area_mm2: float
+    tdp_w: float
+    energy_mj: float
+    latency_ms: float
+    baseline_energy_mj: float | None = None
+    baseline_latency_ms: float | None = None
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Figures by metric, but for those over another method's."""
+        cost = {"energy": self.energy_mj, "latency": self.latency_ms}
+        found = {
+            "energy_mj": self.energy_mj,
+            "latency_ms": self.latency_ms,
+            "edp_mj_ms": prod(cost.values()),
+            "area_mm2": self.area_mm2,
+            "tdp_w": self.tdp_w,
+            "plans": float(self.plans),
+        }
+        if self.baseline_energy_mj is not None and self.baseline_latency_ms is not None:
+            found["energy_gain"] = self.baseline_energy_mj / self.energy_mj
+            found["speedup"] = self.baseline_latency_ms / self.latency_ms
+            found["edp_gain"] = found["energy_gain"] * found["speedup"]
+        return found
+
+
+def study_name(case: Case, method: Method, seed: int) -> str:
+    """Return the name of a study, and of its directory."""
+    return f"{case.name}-{method.name}-{seed}"
+
+
+def study_of(source: StudySource, case: Case, method: Method, seed: int) -> StudyConfig:
+    """Return what a study searches.
+
+    Raises:
+        ConfigError: everything that is wrong with the file and the changes.
+        UserError: a method that the study does not take.
+    """
+    name = study_name(case, method, seed)
+    keys = merged(merged(source.keys, case.changes), method.changes)
+    keys |= {"name": name, "seed": seed}
+    change = partial(with_method, name=method.method)
+    return replace(config_of(keys, folder=source.folder, change=change), name=name)
+
+
+def study_faults(
+    source: StudySource, cases: Sequence[Case], methods: Sequence[Method], seed: int
+) -> Iterator[str]:
+    """Yield what is wrong with the studies of a table, each fault once, with its place in it."""
+    said = set[str]()
+    for i, case in enumerate(cases):
+        for j, method in enumerate(methods):
+            origins = ((f"methods[{j}]", method.changes), (f"cases[{i}]", case.changes))
+            try:
+                study_of(source, case, method, seed)
+            except ConfigError as error:
+                faults = [f"{_origin(fault.place.keys, origins)}{fault.place.path}: "
+                          f"{fault.message}" for fault in error.faults]  # fmt: skip
+            except UserError as error:
+                faults = [f"methods[{j}].method: {error}"]
+            else:
+                continue
+            yield from (fault for fault in faults if fault not in said)
+            said.update(faults)
+
+
+def _origin(keys: tuple[Any, ...], origins: tuple[tuple[str, Mapping[str, Any]], ...]) -> str:
+    """Return where the entry of a study comes from: a change of the table, or the study file."""
+    return next((f"{at}.changes." for at, those in origins if keys[:1] and keys[0] in those),
+                f"{_STUDY}.")  # fmt: skip
+
+
+def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]:
+    """Return the figures of a study that ended: of its networks together, and of each that is held
+    out; empty if it found no design."""
+    front, baseline = read_front(folder), read_baseline(folder)
+    if front.picked is None:
+        return {}
+    plans = sum(trial.evaluations for trial in read_trials(folder))
+    held_out = front.on_held_out(front.picked)
+    beside = next((one for one in front.held_out if one.number == BASELINE), None)
+    sets = {SEARCHED: (front.picked.networks, baseline.networks if baseline else {})}
+    for name, network in held_out.networks.items() if held_out else ():
+        known = beside.networks if beside else {}
+        sets[name] = {name: network}, {name: known[name]} if name in known else {}
+    shared = (seed, plans, front.picked.area_mm2, front.picked.tdp_w)
+    return {
+        name: SeedFigures(
+            *shared,
+            *_cost(together, ours),
+            *(_cost(together, theirs) if theirs.keys() == ours.keys() else ()),
+        )
+        for name, (ours, theirs) in sets.items()
+    }
+
+
+def _cost(together: str, networks: "Mapping[str, NetworkResult]") -> tuple[float, float]:
+    """Return energy (mJ of an inference) and latency (ms of a pass) of networks together."""
+    add = sum if together == "sum" else geometric_mean
+    return (
+        add([one.energy_pj * 1e-9 / one.batch for one in networks.values()]),
+        add([one.latency_s * 1e3 for one in networks.values()]),
+    )

@@ -1,0 +1,110 @@
+"""Files that ask for a table of searches: a study, cases, methods, seeds, published figures.
+
+docs/validation/papers.md ("Tables of searches") explains the keys.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Final
+
+from archloom.space import did_you_mean
+from archloom.studies.config import (
+    Section,
+    each,
+    text,
+    whole,
+    word,
+)
+
+from ..figures import Metric
+from .search_sections import METRICS, Case, Method, PublishedSearch
+from .search_studies import study_faults
+from .study_source import StudySource, study_source
+
+_TERMS: Final = """\
+Each row is a search, and its figures are those of the design that the study's rule picks: medians
+over seeds, with the least and the greatest in brackets where there are several. Energy is that of
+an inference, latency that of a pass, and EDP their product. Gains are relative to the baseline of
+the study, whose software is searched with the full budget. `over first` is relative to the median
+of the first method of the table with the same networks. `searched` are the networks of the search
+together; others are held out."""
+
+#: figures of rows that ask for none
+_USUAL: Final = ("plans", "area_mm2", "energy_mj", "latency_ms", "edp_mj_ms", "edp_over_first")
+
+#: what a method decides: changes of it would not be heeded
+_OF_METHODS: Final = ("optimizer", "halving")
+
+
+def _seeds(entry: Any) -> Any:
+    """Return seeds as a list; a number of them is those from 0 on."""
+    return list(range(entry)) if type(entry) is int and 0 < entry <= 1000 else entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchTable(Section):
+    """A table of searches.
+
+    Attributes:
+        kind: of tables.
+        title: of the table.
+        note: what a reader must know.
+        study: the study file that all searches are made of.
+        cases: what is searched.
+        methods: how each case is searched.
+        seeds: of the studies, each of them for all rows.
+        together: how figures of the networks of a search are put together.
+        figures: of rows, as they are shown.
+        published: figures to stand beside ours.
+    """
+
+    metrics: ClassVar[Mapping[str, Metric]] = METRICS
+    terms: ClassVar[str] = _TERMS
+    always_shown: ClassVar[tuple[str, ...]] = ("method",)
+
+    kind: Annotated[str, word("searches")]
+    title: Annotated[str, text()]
+    note: Annotated[str, text()] = ""
+    study: Annotated[StudySource, study_source()]
+    cases: Annotated[tuple[Case, ...], each(Case, 1)]
+    methods: Annotated[tuple[Method, ...], each(Method, 1)]
+    seeds: Annotated[tuple[int, ...], each(whole(0, most=2**63 - 1), 1).prepared(_seeds)] = (0,)
+    together: Annotated[str, word("geometric_mean", "sum")] = "geometric_mean"
+    figures: Annotated[tuple[str, ...], each(word(*METRICS), 1)] = _USUAL
+    published: Annotated[tuple[PublishedSearch, ...], each(PublishedSearch)] = field(default=())
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Those that the file names."""
+        return self.figures
+
+    @property
+    def sets(self) -> list[tuple[str, ...]]:
+        """The cases."""
+        return [(case.name,) for case in self.cases]
+
+    def contradictions(self) -> Iterator[str]:
+        """Yield what is wrong between entries, and with the studies that they make."""
+        labels = {"case": [c.name for c in self.cases], "method": [m.name for m in self.methods]}
+        for key, found in {**labels, "seed": list(map(str, self.seeds))}.items():
+            for label in sorted({one for one in found if found.count(one) > 1}):
+                yield f"{key}s: {label!r} occurs twice; entries must differ"
+        for i, method in enumerate(self.methods):
+            fusion = method.changes.get("software")
+            heedless = [key for key in _OF_METHODS if key in method.changes]
+            heedless += (
+                ["software.fusion"] if isinstance(fusion, dict) and "fusion" in fusion else []
+            )
+            for key in heedless if method.method is not None else ():
+                yield (
+                    f"methods[{i}].changes.{key}: method {method.method} decides it; leave out one "
+                    "of the two"
+                )
+        yield from study_faults(self.study, self.cases, self.methods, self.seeds[0])
+        for i, theirs in enumerate(self.published):
+            for key, known in labels.items():
+                if (label := getattr(theirs, key)) not in known:
+                    hint = did_you_mean(label, known)
+                    yield f"published[{i}].{key}: {label!r} is unknown; {hint}"
+            if theirs.metric not in self.figures:
+                yield f"published[{i}].metric: {theirs.metric} is none of the figures"

@@ -1,0 +1,66 @@
+"""The study file that a table of searches changes, and how changes are merged into it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from archloom.space import Faults, did_you_mean
+from archloom.studies.config import Key, Reading, study_document
+
+_OWN: Final = Path(__file__).parents[1] / "tables" / "studies"
+
+
+@dataclass(frozen=True)
+class StudySource:
+    """Keys of a study file.
+
+    Attributes:
+        file: as the table names it.
+        keys: of the file, with their values.
+        folder: where its relative paths start; unknown, and of no account, in results.
+    """
+
+    file: str
+    keys: Mapping[str, Any]
+    folder: Path = field(default=Path(), compare=False)
+
+
+def own_studies() -> dict[str, Path]:
+    """Return the study files that come with archloom's tables, by name."""
+    return {path.stem: path for path in sorted(_OWN.glob("*.yaml"))}
+
+
+def study_source() -> Key:
+    """Return a key that holds a study file beside the table, or the name of one of archloom's."""
+
+    def read(entry: Any, beside: Reading) -> StudySource:
+        if isinstance(entry, dict) and entry.keys() == {"file", "keys"}:
+            return StudySource(entry["file"], entry["keys"])
+        if not isinstance(entry, str):
+            raise ValueError(f"{entry!r} must be a study file")
+        own = own_studies()
+        path = own.get(entry, beside.folder / entry)
+        if not path.is_file():
+            raise ValueError(
+                f"{entry!r} is no study file beside the table; {did_you_mean(entry, own)}"
+            )
+        faults = Faults()
+        keys = study_document(path, faults).data
+        if faults:
+            raise ValueError(f"{path}: {'; '.join(map(str, faults))}")
+        return StudySource(entry, keys, path.parent)
+
+    return Key(read, lambda source: {"file": source.file, "keys": source.keys})
+
+
+def merged(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keys with changes: mappings are merged, but one that names another component replaces
+    the whole, for the options beside the old name are not its own."""
+    found = dict(keys)
+    for key, new in changes.items():
+        old = found.get(key)
+        both = isinstance(old, Mapping) and isinstance(new, Mapping)
+        other = both and "name" in new and new["name"] != old.get("name")
+        found[key] = merged(old, new) if both and not other else new
+    return found

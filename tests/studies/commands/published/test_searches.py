@@ -1,0 +1,177 @@
+"""Tables of searches: a small one run, resumed, killed and run again; files and their mistakes."""
+
+import json
+from math import prod
+from statistics import median
+
+import pytest
+from click.testing import CliRunner
+
+from archloom.studies.analysis import read_front
+from archloom.studies.commands.cli import app
+from archloom.studies.config import load_config
+from archloom.studies.errors import UserError
+from archloom.studies.solve.papers import own_tables, read_results, read_table
+from archloom.studies.solve.papers.searches import search_studies
+from archloom.studies.solve.papers.searches.study_source import merged, own_studies
+from archloom.studies.storage import read_baseline, read_trials
+
+STUDY = """\
+workloads: [tiny_cnn]
+validation: [tiny_mobile]
+space: casco_edge
+optimizer: {name: random}
+halving: {name: msh, rounds: 2, first_budget: 2}
+trials: 4
+batch_size: 4
+software: {fusion: casco, population: 4, mapping: random, mapping_evaluations: 40}
+executor: {name: inline}
+baseline: eyeriss
+"""
+
+TABLE = """\
+kind: searches
+title: Searches
+study: mine.yaml
+cases: [{name: one}, {name: both, changes: {workloads: [tiny_cnn, tiny_mobile], validation: []}}]
+methods: [{name: msh}, {name: plain, changes: {halving: {name: none, evaluations: 3}}}]
+seeds: 2
+figures: [edp_gain, plans, edp_over_first]
+published:
+  - {metric: edp_gain, value: 1.5, case: one, method: plain, network: tiny_mobile, source: Fig}
+"""
+
+
+def written(folder, text=TABLE, study=STUDY):
+    (folder / "mine.yaml").write_text(study)
+    path = folder / "small.yaml"
+    path.write_text(text)
+    return path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["reproduce", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("searches")
+    done = run(written(folder), "--out", folder / "out")
+    assert done.exit_code == 0, done.output
+    return folder / "out"
+
+
+def test_rows_have_the_medians_of_what_ordinary_studies_picked(out):
+    rows = {tuple(row.labels.values()): row for row in read_results(out / "small.json").rows}
+    assert list(rows) == [
+        ("one", "searched", "msh"),
+        ("one", "tiny_mobile", "msh"),
+        ("one", "searched", "plain"),
+        ("one", "tiny_mobile", "plain"),
+        ("both", "searched", "msh"),
+        ("both", "searched", "plain"),
+    ]
+    edp, gain, plans = {}, [], []
+    for method in ("msh", "plain"):
+        for seed in (0, 1):
+            folder = out / "small-studies" / f"one-{method}-{seed}"
+            picked, theirs = read_front(folder).picked, read_baseline(folder)
+            ours, base = picked.networks["tiny_cnn"], theirs.networks["tiny_cnn"]
+            pair = [(n.energy_pj * 1e-9 / n.batch, n.latency_s * 1e3) for n in (ours, base)]
+            edp.setdefault(method, []).append(prod(pair[0]))
+            if method == "plain":
+                gain.append(prod(pair[1]) / prod(pair[0]))
+                plans.append(sum(trial.evaluations for trial in read_trials(folder)))
+    figures, row = rows["one", "searched", "plain"].figures, rows["one", "searched", "plain"]
+    assert figures["edp_gain"] == pytest.approx(median(gain))
+    assert row.spread("edp_gain") == pytest.approx((min(gain), max(gain)))
+    assert figures["plans"] == median(plans) == 12
+    ratio = median(edp["plain"]) / median(edp["msh"])
+    assert figures["edp_over_first"] == pytest.approx(ratio)
+    assert rows["both", "searched", "msh"].figures["edp_over_first"] == pytest.approx(1)
+
+
+def test_what_is_written_can_be_read_by_people(out):
+    assert {p.name for p in out.iterdir()} == {
+        "small.json", "small.md", "small.png", "small-studies",
+    }  # fmt: skip
+    text = (out / "small.md").read_text()
+    assert "| case | network | method | EDP gain | plans evaluated | EDP over first |" in text
+    assert "| EDP gain, one, plain, tiny_mobile | 1.50 | " in text
+    assert " to " in text
+    assert "| both | searched | plain |" in text
+
+
+def test_a_run_that_was_killed_ends_with_the_same_bytes(out, tmp_path, monkeypatch):
+    path, again = written(tmp_path), tmp_path / "again"
+    right, count = search_studies.figures_of, 0
+
+    def killed(*args):
+        nonlocal count
+        count += 1
+        if count == 2:
+            raise KeyboardInterrupt
+        return right(*args)
+
+    monkeypatch.setattr("archloom.studies.solve.papers.searches.search_rows.figures_of", killed)
+    assert run(path, "--out", again).exit_code == 130
+    journal = again / "small-studies" / "one-msh-0" / "trials.jsonl"
+    kept = journal.read_bytes(), journal.stat().st_mtime_ns
+    assert run(path, "--out", again).exit_code == 0
+    assert (journal.read_bytes(), journal.stat().st_mtime_ns) == kept
+    for name in ("small.json", "small.md"):
+        assert (again / name).read_bytes() == (out / name).read_bytes()
+    # rows that ended with a kill in the middle of a search are measured again
+    file = again / "small.json"
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([*lines[:2], lines[2].rstrip(","), "]}"]) + "\n")
+    assert len(read_results(file).rows) == 2
+    assert run(path, "--out", again).exit_code == 0
+    assert file.read_bytes() == (out / "small.json").read_bytes()
+
+
+def test_without_a_folder_nothing_stays_and_sets_are_cases(tmp_path):
+    found = run(written(tmp_path), "--sets", 1, "--json")
+    assert found.exit_code == 0, found.output
+    assert {row["case"] for row in json.loads(found.stdout)["small"]["rows"]} == {"one"}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.yaml", "small.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("study: mine.yaml", "study: yours.yaml", "study: 'yours.yaml' is no study file beside"),
+        ("name: none,", "name: nonne,", "methods[1].changes.halving"),
+        ("[tiny_cnn, tiny_mobile]", "[tiny_cnm]", "cases[1].changes.workloads[0]"),
+        ("{name: msh}", "{name: msh, method: hasko}", "method 'hasko' is unknown"),
+        ("{name: plain,", "{name: plain, method: casco,", "changes.halving: method casco decides"),
+        ("{name: plain,", "{name: msh,", "methods: 'msh' occurs twice"),
+        ("seeds: 2", "seeds: [1, 1]", "seeds: '1' occurs twice"),
+        ("case: one", "case: ome", "published[0].case: 'ome' is unknown; did you mean one"),
+        ("metric: edp_gain", "metric: tdp_w", "published[0].metric: tdp_w is none of the figures"),
+        ("name: both", "name: a/b", "must have letters, digits"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, old, new, part):
+    assert old in TABLE
+    with pytest.raises(UserError) as caught:
+        read_table(written(tmp_path, TABLE.replace(old, new, 1)))
+    assert part in str(caught.value)
+    assert "small.yaml" in str(caught.value)
+
+
+def test_changes_are_merged_but_another_component_has_its_own_options():
+    keys = {"optimizer": {"name": "mobo", "initial": 8}, "trials": 3}
+    assert merged(keys, {"optimizer": {"update_filter": "none"}})["optimizer"] == {
+        "name": "mobo", "initial": 8, "update_filter": "none",
+    }  # fmt: skip
+    assert merged(keys, {"optimizer": {"name": "random"}}) == {
+        "optimizer": {"name": "random"}, "trials": 3,
+    }  # fmt: skip
+
+
+def test_studies_and_tables_that_come_along_are_read():
+    for path in own_studies().values():
+        assert load_config(path).name == path.stem
+    table = read_table(own_tables()["casco_generalisation"])
+    assert [row.labels["network"] for row in table.published][:2] == ["searched", "mobilenetv2"]
