@@ -91,10 +91,9 @@ class SearchTable(Section):
                 yield f"{key}s: {label!r} occurs twice; entries must differ"
         for i, method in enumerate(self.methods):
             fusion = method.changes.get("software")
-            heedless = [key for key in _OF_METHODS if key in method.changes]
-            heedless += (
-                ["software.fusion"] if isinstance(fusion, dict) and "fusion" in fusion else []
-            )
+            heedless: list[str] = [key for key in _OF_METHODS if key in method.changes]
+            if isinstance(fusion, dict) and "fusion" in fusion:
+                heedless.append("software.fusion")
             for key in heedless if method.method is not None else ():
                 yield (
                     f"methods[{i}].changes.{key}: method {method.method} decides it; leave out one "

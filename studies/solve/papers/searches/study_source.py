@@ -60,7 +60,9 @@ def merged(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
     found = dict(keys)
     for key, new in changes.items():
         old = found.get(key)
-        both = isinstance(old, Mapping) and isinstance(new, Mapping)
-        other = both and "name" in new and new["name"] != old.get("name")
-        found[key] = merged(old, new) if both and not other else new
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            same = "name" not in new or new["name"] == old.get("name")
+            found[key] = merged(old, new) if same else new
+        else:
+            found[key] = new
     return found
