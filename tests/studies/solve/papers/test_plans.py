@@ -9,6 +9,7 @@ import pytest
 from archloom.evaluators import hardware_cost
 from archloom.search.software import SoftwareSettings
 from archloom.space.design_space import preset, preset_file
+from archloom.space.fusion import fold
 from archloom.space.networks import network
 from archloom.studies.engine.progress import SILENT
 from archloom.studies.errors import UserError
@@ -64,6 +65,28 @@ def test_costs_are_those_of_a_search_of_each_network(rows):
             assert ours.energy_pj == theirs.energy_pj
             assert ours.dram_bytes == theirs.dram_bytes
         assert (one.batch, one.flops) == (2, 2 * net.macs)
+
+
+def test_folded_layers_move_less_before_anything_is_fused(tmp_path, rows):
+    text = SMALL.replace("deepfrack, objective: energy", "fast_printed").replace(
+        "deepfrack", "fast"
+    )
+    text = text.replace("batch: 2", "batch: 2\nfold: true")
+    found = measured(table(tmp_path, text), SILENT)
+    folded = {(row.design, row.planner): row for row in found}
+    settings = SoftwareSettings(fusion="fast", mapping="local", mapping_evaluations=2000)
+    for one, plain in zip(
+        folded["eyeriss", "fast"].sets, rows["eyeriss", "none"].sets, strict=True
+    ):
+        net = fold(network(one.network)).with_batch(2)
+        alone = search_plan(net, preset("eyeriss"), FusionEffort(settings, 60))
+        assert isinstance(alone, Schedule)
+        assert (one.plan.edp_js, one.unfused.edp_js) == (alone.cost.edp_js, alone.unfused.edp_js)
+        assert one.unfused.dram_bytes < plain.unfused.dram_bytes
+        assert one.flops == plain.flops
+    assert folded["eyeriss", "none"].figures["layers_fused"] == 0
+    with pytest.raises(UserError, match="deepfrack cannot plan folded layers"):
+        table(tmp_path, SMALL.replace("batch: 2", "fold: true"))
 
 
 def test_nothing_fused_changes_nothing_and_each_objective_gets_its_least(rows):
