@@ -49,8 +49,13 @@ class Page(HTMLParser):
         (found,) = [text for name, text in _PACKED.findall(self.html) if name == which]
         return json.loads(zlib.decompress(b64decode(found)))
 
+    @property
+    def designs(self) -> list[str]:
+        """The designs of which it carries numbers."""
+        return list(self.part('data-numbers="all"'))
+
     def carried(self, kind: str) -> list[str]:
-        """Return the designs of which it carries numbers or pictures."""
+        """Return the designs of which it carries a kind of data, each by itself."""
         return [
             name.partition('"')[2].removesuffix('"')
             for name, _ in _PACKED.findall(self.html)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from archloom.search import Objective
 from archloom.studies.analysis import Design, Details, StudyView
@@ -23,14 +23,30 @@ from .fates import fate_rows, loss_rows
 from .held_out import held_out_table
 from .material import Apart, Material
 from .network_data import NetworkPlace, network_data, places_of
+from .squeezed import Squeezed, json_bytes
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-#: letters that packed designs may take, numbers of all first and then pictures of the front: with
+#: letters that packed designs may take, their numbers alone and with pictures of the front: with
 #: plotly's 2 million, and what else a page of 200 trials has, it stays below 3 million bytes
-LIGHT_BYTES: Final = 560_000
-HEAVY_BYTES: Final = 200_000
+NUMBERS_BYTES: Final = 680_000
+DESIGNS_BYTES: Final = 800_000
+
+
+class PackedDesigns(NamedTuple):
+    """What a page carries of designs.
+
+    Attributes:
+        labels: of those whose numbers are there.
+        numbers: of all of these, packed together, for designs have most of their text in common.
+        pictures: by label, each packed by itself.
+    """
+
+    labels: tuple[str, ...]
+    numbers: str
+    pictures: dict[str, str]
+
 
 #: pairs of objectives that have a plot
 _MOST_PAIRS: Final = 6
@@ -58,8 +74,8 @@ def page_values(material: Material, live: bool = False) -> dict[str, Any]:
     """
     view = material.view
     places = places_of(material.networks)
-    designs = dict(packed_designs(material.apart, _order(material), places))
-    left_out = [label for label in _order(material) if not designs.get(label, ("", ""))[0]]
+    designs = packed_designs(material.apart, _order(material), places)
+    left_out = [label for label in _order(material) if label not in designs.labels]
     figures = dict(_figures(material))
     return {
         "title": f"{view.name} - Archloom",
@@ -81,7 +97,6 @@ def page_values(material: Material, live: bool = False) -> dict[str, Any]:
         "designs": designs,
         "left_out": left_out,
         "whys": {label: material.apart.get(label, Apart()).why for label in left_out},
-        "pictures": [label for label, (_, more) in designs.items() if more],
         "live": live,
         "data": packed(_data(material, figures, places).encode()),
     }
@@ -102,28 +117,38 @@ def picked_details(material: Material) -> Details | None:
 
 def packed_designs(
     apart: Mapping[str, Apart], order: Sequence[str], places: Mapping[str, NetworkPlace]
-) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield label, packed numbers and packed pictures of designs, as long as there is room."""
-    light, heavy = LIGHT_BYTES, HEAVY_BYTES
-    for label in order:
-        found = apart.get(label)
-        if found is None or found.details is None:
-            continue
-        numbers, pictures = _packed(design_data(found.details, places)), ""
-        if found.buffers:
-            pictures = _packed(more_data(found.details, found.buffers, places))
-        light, numbers = _fitting(light, numbers)
-        heavy, pictures = _fitting(heavy, pictures if numbers else "")
-        if numbers:
-            yield label, (numbers, pictures)
+) -> PackedDesigns:
+    """Return what a page carries of designs, the first ones as long as there is room."""
+    known = [
+        (label, found.details, found.buffers)
+        for label in order
+        if (found := apart.get(label)) and found.details is not None
+    ]
+    numbers = Squeezed(NUMBERS_BYTES)
+    labels = {
+        label
+        for label, details, _ in known
+        if numbers.add(label, _as_columns(design_data(details, places)))
+    }
+    pictures, room = dict[str, str](), DESIGNS_BYTES - len(numbers.text)
+    for label, details, buffers in known:
+        if label in labels and buffers:
+            text = packed(json_bytes(more_data(details, buffers, places)))
+            if len(text) <= room:
+                pictures[label], room = text, room - len(text)
+    return PackedDesigns(
+        tuple(label for label, *_ in known if label in labels), numbers.text, pictures
+    )
 
 
-def _fitting(room: int, text: str) -> tuple[int, str]:
-    return (room - len(text), text) if len(text) <= room else (room, "")
-
-
-def _packed(value: Any) -> str:
-    return packed(json.dumps(value, separators=(",", ":"), allow_nan=False).encode())
+def _as_columns(design: dict[str, Any]) -> dict[str, Any]:
+    """Return a design with its layers column by column, which packs better."""
+    plans = [
+        {key: value for key, value in plan.items() if key != "layers"}
+        | {"columns": list(zip(*plan["layers"], strict=True))}
+        for plan in design["networks"]
+    ]
+    return design | {"networks": plans}
 
 
 def subtitle(view: StudyView, details: Details | None) -> str:

@@ -31,7 +31,7 @@ def page(material: Material) -> Page:
 
 def test_every_design_with_an_edp_can_be_opened(material: Material, page: Page) -> None:
     labels = [*(d.label for d in material.view.designs), "eyeriss"]
-    assert sorted(page.carried("numbers")) == sorted(labels)
+    assert sorted(page.designs) == sorted(labels)
     assert list(page.data["rows"]) == labels
     assert "included for all designs with an EDP" in page.text
 
@@ -104,7 +104,7 @@ def two_hundred(material: Material) -> Material:
 def test_the_page_of_200_trials_is_small(material: Material) -> None:
     html = study_page(page_values(two_hundred(material)))
     assert len(html.encode()) < LARGEST
-    assert len(Page(html).carried("numbers")) == 200
+    assert len(Page(html).designs) == 200
 
 
 def test_where_there_is_no_more_room_the_page_says_what_is_left_out(
@@ -112,12 +112,13 @@ def test_where_there_is_no_more_room_the_page_says_what_is_left_out(
 ) -> None:
     first = material.shown[0].label
     places = places_of(material.networks)
-    (_, (numbers, pictures)), *_ = packed_designs(material.apart, [first], places)
+    alone = packed_designs(material.apart, [first], places)
     where = "archloom.studies.rendering.report.page"
-    monkeypatch.setattr(f"{where}.LIGHT_BYTES", len(numbers))
-    monkeypatch.setattr(f"{where}.HEAVY_BYTES", len(pictures) - 1)
+    room = len(alone.numbers)
+    monkeypatch.setattr(f"{where}.NUMBERS_BYTES", room)
+    monkeypatch.setattr(f"{where}.DESIGNS_BYTES", room + len(alone.pictures[first]) - 1)
     page = Page(study_page(page_values(material)))
-    assert (page.carried("numbers"), page.carried("pictures")) == ([first], [])
+    assert (page.designs, page.carried("pictures")) == ([first], [])
     count = len(material.view.designs)
     assert f"The details of {count} of {count + 1} designs are not in this page" in page.text
     assert "archloom show DIR TRIAL" in page.text
@@ -127,7 +128,7 @@ def test_why_a_design_cannot_be_taken_apart_is_said(material: Material) -> None:
     label = material.shown[0].label
     apart = {**material.apart, label: Apart(why="recorded otherwise")}
     page = Page(study_page(page_values(replace(material, apart=apart))))
-    assert label not in page.carried("numbers")
+    assert label not in page.designs
     assert f"{label}: recorded otherwise" in " ".join(page.text.split())
 
 
