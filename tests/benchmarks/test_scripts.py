@@ -113,7 +113,6 @@ RUNS: Final = {
     "studies/proposal_share": ["--workloads tiny_cnn --trials 8 --evaluations 4 --seeds 1"],
     "studies/start_time": ["--runs 1 --commands help mistake"],
     "studies/torture": ["--runs 3 --kinds full flipped foreign --json figures.json"],
-    "studies/two_networks": [INLINE],
     "studies/two_workers": ["--study smallest.yaml --trials 2"],
     "weaving/schedule_gaps": ["--pairs 1 --effort 1000"],
     "weaving/speed": ["--buffers 2"],
