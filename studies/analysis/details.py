@@ -279,15 +279,16 @@ def _group_details(
     residents: "Residents",
 ) -> Details:
     from archloom.search.software import GROUP_FIGURES
+    from archloom.space.fusion import FusionGroup, computation_of
 
     word_bytes = hardware.word_bits / 8
 
     def named(positions: Iterable[int]) -> list[str]:
         return [network.layers[i].name for i in positions]
 
-    from archloom.evaluators.fusion.buffer import folded_of
-
     cost = dict(zip(GROUP_FIGURES, figures, strict=True))
+    streamed = FusionGroup(group.layers, pins=group.pins, steady=group.steady)
+    folded = group == streamed and group.layers in computation_of(network)
     pins = [(pin.layer, pin.reader) for pin in group.pins]
     return {
         "layers": named(group.layers),
@@ -298,7 +299,7 @@ def _group_details(
         "pins": [dict(zip(("layer", "reader"), named(pair), strict=True)) for pair in pins],
         "steady": named(group.steady),
         **({"nest": nest_details(network, group, hardware, residents)} if group.nest else {}),
-        **({"folded": True} if folded_of(network, group) else {}),
+        **({"folded": True} if folded else {}),
         "tiles": cost["tiles"],
         **({"cores": cost["cores"]} if cost["cores"] > 1 else {}),
         "prefetch": cost["prefetch"],
