@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from math import inf, sqrt
 
 from archloom.evaluators.fusion import GroupCost, NetworkCost
-from archloom.evaluators.fusion.buffer import folded_of, streams
+from archloom.evaluators.fusion.buffer import streams
 from archloom.evaluators.loopnest import LayerCost
 from archloom.space import Infeasible
+from archloom.space.fusion import folded_of
 from archloom.space.hardware import fusion_cores
 
 from ..hardware import access_costs

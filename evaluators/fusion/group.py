@@ -7,7 +7,7 @@ the shared buffer staged there; the group adds what moves between DRAM and that 
 from collections.abc import Callable, Hashable, Mapping
 
 from archloom.space import Infeasible
-from archloom.space.fusion import ALONE, Computation, FusionGroup, Residents
+from archloom.space.fusion import ALONE, Computation, FusionGroup, Residents, folded_of
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed
 from archloom.space.workload import Network
 
@@ -16,7 +16,6 @@ from .buffer import (
     BufferNeeds,
     buffer_needs,
     buffer_words,
-    folded_of,
     fusion_blocked,
     group_name,
     kept_on_cores,
@@ -106,6 +105,17 @@ def buffer_use_of(
     return lambda words: needs.fit(capacity - words)
 
 
+def _cannot_keep(
+    network: Network, group: FusionGroup, hardware: Hardware, residents: Residents
+) -> Infeasible | None:
+    """Return why nothing may stay in the buffer beside a group, or of it; None if it may, or need
+    not."""
+    if not group.steady and residents == ALONE:
+        return None
+    blocked = kept_on_cores(network, group, hardware, residents)
+    return blocked or fusion_blocked(network, group, hardware)
+
+
 def _single(
     network: Network,
     group: FusionGroup,
@@ -113,11 +123,8 @@ def _single(
     mapper: ProblemMapper,
     residents: Residents,
 ) -> GroupCost | Infeasible:
-    if group.steady or residents != ALONE:
-        blocked = kept_on_cores(network, group, hardware, residents)
-        blocked = blocked or fusion_blocked(network, group, hardware)
-        if blocked is not None:
-            return blocked
+    if (blocked := _cannot_keep(network, group, hardware, residents)) is not None:
+        return blocked
     position = group.layers[0]
     steady, capacity = position in group.steady, buffer_words(hardware)
     run = streamed_layer(network, position, steady, hardware, mapper, capacity, residents)
@@ -146,12 +153,9 @@ def _folded(
     mapper: ProblemMapper,
     residents: Residents,
 ) -> GroupCost | Infeasible:
-    if group.steady or residents != ALONE:
-        blocked = kept_on_cores(network, group, hardware, residents)
-        blocked = blocked or fusion_blocked(network, group, hardware)
-        if blocked is not None:
-            return blocked
-    elif isinstance(fusion_cores(hardware), Infeasible):
+    if (blocked := _cannot_keep(network, group, hardware, residents)) is not None:
+        return blocked
+    if not group.steady and residents == ALONE and isinstance(fusion_cores(hardware), Infeasible):
         return _one_by_one(network, group, hardware, mapper)
     together = folded_layer(network, computation, group, hardware, mapper, residents)
     if isinstance(together, Infeasible) or residents != ALONE or not computation.before:

@@ -14,12 +14,12 @@ from typing import Final, Literal
 
 import numpy as np
 
-from archloom.space.fusion import FusionGroup
+from archloom.space.fusion import FusionGroup, folded_of
 from archloom.space.hardware import Cores, Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Layer, Network
 
 from ..arrays import Ints
-from .buffer import folded_of, kept_words, map_names, resident_loads, streams, tiles_of
+from .buffer import kept_words, map_names, resident_loads, streams, tiles_of
 from .core_rounds import Grid, rounds_of
 from .group_share import GroupCost, LayerShare
 from .latency import no_work, round_cycles

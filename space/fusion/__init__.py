@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         FusionPlan as FusionPlan,
         HaloPolicy as HaloPolicy,
         Pin as Pin,
+        folded_of as folded_of,
         layer_by_layer as layer_by_layer,
         plan_violations as plan_violations,
     )

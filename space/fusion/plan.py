@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from archloom.space.workload import Network, connected
 
-from .folding import computations
+from .folding import Computation, computation_of, computations
 from .irregular_tiles import TileRect, bad_cuts
 from .loop_nest import LoopNest
 from .running_order import group_order
@@ -147,6 +147,12 @@ class FusionPlan:
 def layer_by_layer(network: Network) -> FusionPlan:
     """Return the plan that fuses nothing: a group for each computation, most of one layer."""
     return FusionPlan(tuple(FusionGroup(one.layers) for one in computations(network)))
+
+
+def folded_of(network: Network, group: FusionGroup) -> Computation | None:
+    """Return the computation that a group of a plan is; None if nothing is folded in it."""
+    plain = FusionGroup(group.layers, pins=group.pins, steady=group.steady)
+    return computation_of(network).get(group.layers) if group == plain else None
 
 
 def plan_violations(network: Network, plan: FusionPlan) -> list[str]:

@@ -279,7 +279,7 @@ def _group_details(
     residents: "Residents",
 ) -> Details:
     from archloom.search.software import GROUP_FIGURES
-    from archloom.space.fusion import FusionGroup, computation_of
+    from archloom.space.fusion import folded_of
 
     word_bytes = hardware.word_bits / 8
 
@@ -287,8 +287,6 @@ def _group_details(
         return [network.layers[i].name for i in positions]
 
     cost = dict(zip(GROUP_FIGURES, figures, strict=True))
-    streamed = FusionGroup(group.layers, pins=group.pins, steady=group.steady)
-    folded = group == streamed and group.layers in computation_of(network)
     pins = [(pin.layer, pin.reader) for pin in group.pins]
     return {
         "layers": named(group.layers),
@@ -299,7 +297,7 @@ def _group_details(
         "pins": [dict(zip(("layer", "reader"), named(pair), strict=True)) for pair in pins],
         "steady": named(group.steady),
         **({"nest": nest_details(network, group, hardware, residents)} if group.nest else {}),
-        **({"folded": True} if folded else {}),
+        **({"folded": True} if folded_of(network, group) else {}),
         "tiles": cost["tiles"],
         **({"cores": cost["cores"]} if cost["cores"] > 1 else {}),
         "prefetch": cost["prefetch"],

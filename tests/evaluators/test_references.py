@@ -153,8 +153,10 @@ def test_a_part_compiles_once_for_constants_and_variables() -> None:
     outer = example()
     assert of_constants(outer) > 0
     of_table(outer, 3)
-    # none where what calls it comes from the cache of compiled code
-    assert len(turned.overloads) <= 1  # type: ignore[attr-defined]
+    # what an earlier run left in the cache is compiled again, and the part with it
+    of_constants.recompile()  # type: ignore[attr-defined]
+    of_table.recompile()  # type: ignore[attr-defined]
+    assert len(turned.overloads) == 1  # type: ignore[attr-defined]
 
 
 def test_a_part_called_from_python_runs_as_python() -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .kept import kept_words as kept_words
     from .words import (
         buffer_words as buffer_words,
-        folded_of as folded_of,
         fusion_blocked as fusion_blocked,
         kept_on_cores as kept_on_cores,
         shape_of as shape_of,

@@ -7,14 +7,7 @@ from typing import Final
 
 from archloom.evaluators.fusion.tiling import Tiles, face_tiles, group_tiles
 from archloom.space import Infeasible
-from archloom.space.fusion import (
-    ALONE,
-    Computation,
-    FusionGroup,
-    Residents,
-    bad_cuts,
-    computation_of,
-)
+from archloom.space.fusion import ALONE, FusionGroup, Residents, bad_cuts
 from archloom.space.hardware import Cores, Hardware, fusion_cores
 from archloom.space.workload import Layer, Network
 
@@ -31,12 +24,6 @@ def streams(group: FusionGroup) -> bool:
     """Whether a group streams its operands, rather than hold its maps in the buffer."""
     held = group.tile is not None or group.faces or group.nest is not None
     return len(group.layers) == 1 and not held
-
-
-def folded_of(network: Network, group: FusionGroup) -> Computation | None:
-    """Return the computation that a group of a plan is; None if nothing is folded in it."""
-    plain = FusionGroup(group.layers, pins=group.pins, steady=group.steady)
-    return computation_of(network).get(group.layers) if group == plain else None
 
 
 def tiles_of(

@@ -18,11 +18,12 @@ def studies_of(name: str, out: Path | None, view: Watch) -> Iterator[Studies]:
 
     They raise KeyboardInterrupt if the user stops, and go on from there when they are run again.
     """
-    # the engine, which other tables do without
-    from archloom.studies.engine import Stopped, StopRequest
-    from archloom.studies.storage import Store, bring_up_to_date
 
     def run(config: StudyConfig, folder: Path) -> None:
+        # the engine, which other tables do without
+        from archloom.studies.engine import Stopped, StopRequest
+        from archloom.studies.storage import Store, bring_up_to_date
+
         bring_up_to_date(folder)
         study, header, _ = ready(config, folder, view)
         folder.parent.mkdir(parents=True, exist_ok=True)
