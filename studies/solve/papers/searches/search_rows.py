@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import isfinite
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any, Final
 
 from archloom.studies.engine.progress import Stages
 
-from .search_sections import SEARCHED, Case, Method
+from .progress import aim_of
+from .search_sections import MEANS, SEARCHED, Case, Method
 from .search_studies import RunStudy, SeedFigures, figures_of, study_name, study_of
 from .search_table import SearchTable
 
@@ -17,6 +19,8 @@ _OVER_FIRST: Final = {
     "energy_over_first": "energy_mj",
     "latency_over_first": "latency_ms",
     "edp_over_first": "edp_mj_ms",
+    "throughput_over_first": "images_per_s",
+    "perf_per_tdp_over_first": "perf_per_tdp",
 }
 
 
@@ -45,9 +49,11 @@ class SearchRow:
         """What tells rows apart, by heading."""
         return {"case": self.case, "network": self.network, "method": self.method}
 
-    def missing(self, metric: str) -> str:  # noqa: ARG002  # all figures are missing together
+    def missing(self, metric: str) -> str:
         """Return what stands in place of a figure that there is not."""
-        return "" if self.figures else "infeasible"
+        if self.figures:
+            return "never" if metric in self.figures else ""
+        return "infeasible"
 
     def spread(self, metric: str) -> tuple[float, float] | None:
         """Return the least and the greatest of several values; None of one."""
@@ -61,7 +67,7 @@ class SearchRow:
     def from_json(cls, data: Mapping[str, Any]) -> "SearchRow":
         """Return the row of plain values."""
         parts = {
-            "seeds": tuple(SeedFigures(**one) for one in data["seeds"]),
+            "seeds": tuple(map(SeedFigures.from_json, data["seeds"])),
             "ranges": {key: (least, most) for key, (least, most) in data["ranges"].items()},
             "infeasible": tuple(data["infeasible"]),
         }
@@ -87,6 +93,7 @@ def searched(
         run: runs a study there.
     """
     cases = table.cases[:sets]
+    done: list[SearchRow] = []
     stages.begin(table.title, len(cases) * len(table.methods) * len(table.seeds))
     for case in cases:
         first: dict[str, SearchRow] = {}
@@ -97,8 +104,31 @@ def searched(
             if whole:
                 stages.advance(steps=len(table.seeds))
             for row in whole or _rows(table, case, method, stages, folder, run):
-                yield _with_medians(row, first.setdefault(row.network, row))
+                done.append(_with_medians(row, first.setdefault(row.network, row)))
+                yield done[-1]
+    yield from mean_rows(table, done)
     stages.end()
+
+
+def mean_rows(table: SearchTable, rows: Sequence[SearchRow]) -> Iterator[SearchRow]:
+    """Yield the means of cases, by method, where all of them found a design."""
+    for mean in table.means:
+        for method in table.methods:
+            those = [
+                row.figures
+                for row in rows
+                if row.case in mean.cases
+                and (row.method, row.network) == (method.name, SEARCHED)
+                and row.figures
+            ]
+            if len(those) < len(mean.cases):
+                continue
+            figures: dict[str, float | None] = {
+                metric: geometric_mean(values)
+                for metric in MEANS
+                if len(values := [one for own in those if (one := own.get(metric))]) == len(those)
+            }
+            yield SearchRow(mean.name, SEARCHED, method.name, (), figures, {})
 
 
 def _rows(
@@ -135,11 +165,16 @@ def _with_medians(row: SearchRow, first: SearchRow) -> SearchRow:
         unit = median(one.values[base] for one in first.seeds)
         for one in values:
             one[metric] = one[base] / unit
+    if first.seeds:
+        aim = aim_of([one.progress for one in first.seeds])
+        for one, own in zip(values, row.seeds, strict=True):
+            one["trials_to_95_percent"] = own.progress.trials_to(aim)
     figures: dict[str, float | None] = {}
     ranges: dict[str, tuple[float, float]] = {}
     for metric in values[0] if values else ():
         those = [one[metric] for one in values if metric in one]
-        figures[metric] = median(those)
-        if len(those) > 1:
+        # what most searches never reach has no number
+        figures[metric] = middle if isfinite(middle := median(those)) else None
+        if len(those) > 1 and isfinite(max(those)):
             ranges[metric] = (min(those), max(those))
     return replace(row, figures=figures, ranges=ranges)

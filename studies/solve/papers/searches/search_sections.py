@@ -10,6 +10,7 @@ from archloom.studies.config import (
     Key,
     Reading,
     Section,
+    each,
     named_one,
     number,
     text,
@@ -32,10 +33,26 @@ METRICS: Final = {
     "energy_over_first": Metric("energy over first", ".3g"),
     "latency_over_first": Metric("latency over first", ".3g"),
     "edp_over_first": Metric("EDP over first", ".3g"),
+    "images_per_s": Metric("images/s", ".0f"),
+    "perf_per_tdp": Metric("Perf/TDP 1/(s W)", ".3g"),
+    "throughput_gain": Metric("throughput gain", ".2f"),
+    "perf_per_tdp_gain": Metric("Perf/TDP gain", ".2f"),
+    "throughput_over_first": Metric("throughput over first", ".2f"),
+    "perf_per_tdp_over_first": Metric("Perf/TDP over first", ".2f"),
+    "best_at_half_percent": Metric("best at half %", ".1f"),
+    "trials_to_95_percent": Metric("trials to 95% of first", ".0f"),
 }
 
 #: of rows, the networks of the search together
 SEARCHED: Final = "searched"
+
+#: figures that a mean of cases has
+MEANS: Final = (
+    *("throughput_gain", "perf_per_tdp_gain"),
+    *("throughput_over_first", "perf_per_tdp_over_first"),
+    *("energy_gain", "speedup", "edp_gain"),
+    *("energy_over_first", "latency_over_first", "edp_over_first"),
+)
 
 _NAME: Final = text(STUDY_NAME, 60, NAME_FORM)
 
@@ -72,6 +89,19 @@ class Method(Section):
     name: Annotated[str, _NAME]
     method: Annotated[str | None, named_one("method", lambda: list(METHODS)).or_none()] = None
     changes: Annotated[dict[str, Any], Key(_mapping)] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean(Section):
+    """Geometric means of ratios over some cases.
+
+    Attributes:
+        name: in the table, where others have the name of a case.
+        cases: names of cases.
+    """
+
+    name: Annotated[str, _NAME]
+    cases: Annotated[tuple[str, ...], each(text(), 1)]
 
 
 @dataclass(frozen=True, kw_only=True)

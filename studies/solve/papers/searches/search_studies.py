@@ -13,6 +13,7 @@ from archloom.studies.config import ConfigError, StudyConfig, config_of, with_me
 from archloom.studies.storage import BASELINE, read_baseline, read_trials
 
 from ....errors import UserError
+from .progress import Progress, progress_of
 from .search_sections import SEARCHED, Case, Method
 from .study_source import StudySource, merged
 
@@ -34,7 +35,10 @@ class SeedFigures:
         plans: that its trials evaluated, for each network.
         area_mm2, tdp_w: of the picked design.
         energy_mj, latency_ms: of an inference, and of a pass.
+        images_per_s: inferences per second, the geometric mean of networks.
         baseline_energy_mj, baseline_latency_ms: of the baseline; None if there is none.
+        baseline_images_per_s, baseline_tdp_w: likewise.
+        progress: of the search, and the designs that it found.
     """
 
     seed: int
@@ -43,8 +47,17 @@ class SeedFigures:
     tdp_w: float
     energy_mj: float
     latency_ms: float
+    images_per_s: float
+    progress: Progress
     baseline_energy_mj: float | None = None
     baseline_latency_ms: float | None = None
+    baseline_images_per_s: float | None = None
+    baseline_tdp_w: float | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "SeedFigures":
+        """Return the figures of plain values."""
+        return cls(**{**data, "progress": Progress.from_json(data["progress"])})
 
     @property
     def values(self) -> dict[str, float]:
@@ -57,11 +70,18 @@ class SeedFigures:
             "area_mm2": self.area_mm2,
             "tdp_w": self.tdp_w,
             "plans": float(self.plans),
+            "images_per_s": self.images_per_s,
+            "perf_per_tdp": self.images_per_s / self.tdp_w,
+            **self.progress.values,
         }
         if self.baseline_energy_mj is not None and self.baseline_latency_ms is not None:
             found["energy_gain"] = self.baseline_energy_mj / self.energy_mj
             found["speedup"] = self.baseline_latency_ms / self.latency_ms
             found["edp_gain"] = found["energy_gain"] * found["speedup"]
+        if self.baseline_images_per_s is not None and self.baseline_tdp_w is not None:
+            found["throughput_gain"] = self.images_per_s / self.baseline_images_per_s
+            cheaper = self.baseline_tdp_w / self.tdp_w
+            found["perf_per_tdp_gain"] = found["throughput_gain"] * cheaper
         return found
 
 
@@ -117,7 +137,9 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
     front, baseline = read_front(folder), read_baseline(folder)
     if front.picked is None:
         return {}
-    plans = sum(trial.evaluations for trial in read_trials(folder))
+    trials = read_trials(folder)
+    plans = sum(trial.evaluations for trial in trials)
+    progress = progress_of(front, trials, baseline)
     held_out = front.on_held_out(front.picked)
     beside = next((one for one in front.held_out if one.number == BASELINE), None)
     sets = {SEARCHED: (front.picked.networks, baseline.networks if baseline else {})}
@@ -129,16 +151,23 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
         name: SeedFigures(
             *shared,
             *_cost(together, ours),
-            *(_cost(together, theirs) if theirs.keys() == ours.keys() else ()),
+            progress,
+            *(
+                (*_cost(together, theirs), baseline.tdp_w)
+                if baseline and theirs.keys() == ours.keys()
+                else ()
+            ),
         )
         for name, (ours, theirs) in sets.items()
     }
 
 
-def _cost(together: str, networks: "Mapping[str, NetworkResult]") -> tuple[float, float]:
-    """Return energy (mJ of an inference) and latency (ms of a pass) of networks together."""
+def _cost(together: str, networks: "Mapping[str, NetworkResult]") -> tuple[float, float, float]:
+    """Return energy (mJ of an inference) and latency (ms of a pass) of networks together, and their
+    mean inferences per second."""
     add = sum if together == "sum" else geometric_mean
     return (
         add([one.energy_pj * 1e-9 / one.batch for one in networks.values()]),
         add([one.latency_s * 1e3 for one in networks.values()]),
+        geometric_mean([one.batch / one.latency_s for one in networks.values()]),
     )

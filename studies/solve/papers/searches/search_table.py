@@ -3,7 +3,7 @@
 docs/validation/papers.md ("Tables of searches") explains the keys.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final
 
@@ -17,7 +17,7 @@ from archloom.studies.config import (
 )
 
 from ..figures import Metric
-from .search_sections import METRICS, Case, Method, PublishedSearch
+from .search_sections import METRICS, Case, Mean, Method, PublishedSearch
 from .search_studies import study_faults
 from .study_source import StudySource, study_source
 
@@ -27,7 +27,11 @@ over seeds, with the least and the greatest in brackets where there are several.
 an inference, latency that of a pass, and EDP their product. Gains are relative to the baseline of
 the study, whose software is searched with the full budget. `over first` is relative to the median
 of the first method of the table with the same networks. `searched` are the networks of the search
-together; others are held out."""
+together; others are held out. Perf/TDP is inferences per second over TDP; rates of several networks
+are geometric means, as are the rows that stand for several cases. `best at half` is the best figure
+of the first objective after half of the trials, relative to that at the end; `trials to 95% of
+first` counts the trials until it is within 5% of what the first method ends with (median), and is
+`never` where most searches do not get there."""
 
 #: figures of rows that ask for none
 _USUAL: Final = ("plans", "area_mm2", "energy_mj", "latency_ms", "edp_mj_ms", "edp_over_first")
@@ -53,6 +57,9 @@ class SearchTable(Section):
         cases: what is searched.
         methods: how each case is searched.
         seeds: of the studies, each of them for all rows.
+        means: rows that stand for several cases.
+        picture: ``bars`` of figures, ``curves`` of the best figure so far, or the ``front`` of two
+            objectives.
         together: how figures of the networks of a search are put together.
         figures: of rows, as they are shown.
         published: figures to stand beside ours.
@@ -69,6 +76,8 @@ class SearchTable(Section):
     cases: Annotated[tuple[Case, ...], each(Case, 1)]
     methods: Annotated[tuple[Method, ...], each(Method, 1)]
     seeds: Annotated[tuple[int, ...], each(whole(0, most=2**63 - 1), 1).prepared(_seeds)] = (0,)
+    means: Annotated[tuple[Mean, ...], each(Mean)] = field(default=())
+    picture: Annotated[str, word("bars", "curves", "front")] = "bars"
     together: Annotated[str, word("geometric_mean", "sum")] = "geometric_mean"
     figures: Annotated[tuple[str, ...], each(word(*METRICS), 1)] = _USUAL
     published: Annotated[tuple[PublishedSearch, ...], each(PublishedSearch)] = field(default=())
@@ -89,6 +98,8 @@ class SearchTable(Section):
         for key, found in {**labels, "seed": list(map(str, self.seeds))}.items():
             for label in sorted({one for one in found if found.count(one) > 1}):
                 yield f"{key}s: {label!r} occurs twice; entries must differ"
+        yield from self._wrong_means(labels["case"])
+        labels["case"] += [mean.name for mean in self.means]
         for i, method in enumerate(self.methods):
             fusion = method.changes.get("software")
             heedless: list[str] = [key for key in _OF_METHODS if key in method.changes]
@@ -107,3 +118,14 @@ class SearchTable(Section):
                     yield f"published[{i}].{key}: {label!r} is unknown; {hint}"
             if theirs.metric not in self.figures:
                 yield f"published[{i}].metric: {theirs.metric} is none of the figures"
+
+    def _wrong_means(self, cases: Sequence[str]) -> Iterator[str]:
+        """Yield what is wrong with the means of cases."""
+        taken = list(cases)
+        for i, mean in enumerate(self.means):
+            for j, case in enumerate(mean.cases):
+                if case not in cases:
+                    yield f"means[{i}].cases[{j}]: {case!r} is unknown; {did_you_mean(case, cases)}"
+            if mean.name in taken:
+                yield f"means[{i}].name: {mean.name!r} is the name of another row"
+            taken.append(mean.name)
