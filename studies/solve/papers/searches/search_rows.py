@@ -145,7 +145,7 @@ def _rows(
     for seed in table.seeds:
         name = study_name(case, method, seed)
         stages.advance(f"{case.name}, {method.name}, seed {seed}", steps=0)
-        run(study_of(table.study, case, method, seed), folder / name)
+        run(study_of(table.study, table.changes, case, method, seed), folder / name)
         figures = figures_of(table.together, folder / name, seed)
         for network, one in figures.items():
             found.setdefault(network, []).append(one)

@@ -7,8 +7,6 @@ from archloom.studies.config import (
     METHODS,
     NAME_FORM,
     STUDY_NAME,
-    Key,
-    Reading,
     Section,
     each,
     named_one,
@@ -17,6 +15,7 @@ from archloom.studies.config import (
     word,
 )
 
+from ..budgets import changes_of
 from ..figures import Metric
 
 #: figures of a row: of the picked design, over the baseline's, over those of the first method
@@ -56,11 +55,8 @@ MEANS: Final = (
 
 _NAME: Final = text(STUDY_NAME, 60, NAME_FORM)
 
-
-def _mapping(entry: Any, _: Reading) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise ValueError(f"{entry!r} must be a mapping of keys of a study file")
-    return entry
+#: other values for keys of the study
+CHANGES: Final = changes_of("a study file")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +69,7 @@ class Case(Section):
     """
 
     name: Annotated[str, _NAME]
-    changes: Annotated[dict[str, Any], Key(_mapping)] = field(default_factory=dict)
+    changes: Annotated[dict[str, Any], CHANGES] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +84,7 @@ class Method(Section):
 
     name: Annotated[str, _NAME]
     method: Annotated[str | None, named_one("method", lambda: list(METHODS)).or_none()] = None
-    changes: Annotated[dict[str, Any], Key(_mapping)] = field(default_factory=dict)
+    changes: Annotated[dict[str, Any], CHANGES] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

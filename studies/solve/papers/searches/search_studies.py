@@ -13,9 +13,10 @@ from archloom.studies.config import ConfigError, StudyConfig, config_of, with_me
 from archloom.studies.storage import BASELINE, read_baseline, read_trials
 
 from ....errors import UserError
+from ..budgets import merged
 from .progress import Progress, progress_of
 from .search_sections import SEARCHED, Case, Method
-from .study_source import StudySource, merged
+from .study_source import StudySource
 
 if TYPE_CHECKING:
     from archloom.search.software import NetworkResult
@@ -90,30 +91,47 @@ def study_name(case: Case, method: Method, seed: int) -> str:
     return f"{case.name}-{method.name}-{seed}"
 
 
-def study_of(source: StudySource, case: Case, method: Method, seed: int) -> StudyConfig:
+def study_of(
+    source: StudySource, changes: Mapping[str, Any], case: Case, method: Method, seed: int
+) -> StudyConfig:
     """Return what a study searches.
+
+    Args:
+        source: the study file.
+        changes: keys of it, for all studies; those of case and method come after.
+        case, method, seed: of the study.
 
     Raises:
         ConfigError: everything that is wrong with the file and the changes.
         UserError: a method that the study does not take.
     """
     name = study_name(case, method, seed)
-    keys = merged(merged(source.keys, case.changes), method.changes)
+    keys = dict(source.keys)
+    for some in (changes, case.changes, method.changes):
+        keys = merged(keys, some)
     keys |= {"name": name, "seed": seed}
     change = partial(with_method, name=method.method)
     return replace(config_of(keys, folder=source.folder, change=change), name=name)
 
 
 def study_faults(
-    source: StudySource, cases: Sequence[Case], methods: Sequence[Method], seed: int
+    source: StudySource,
+    changes: Mapping[str, Any],
+    cases: Sequence[Case],
+    methods: Sequence[Method],
+    seed: int,
 ) -> Iterator[str]:
     """Yield what is wrong with the studies of a table, each fault once, with its place in it."""
     said = set[str]()
     for i, case in enumerate(cases):
         for j, method in enumerate(methods):
-            origins = ((f"methods[{j}]", method.changes), (f"cases[{i}]", case.changes))
+            origins = (
+                (f"methods[{j}].changes.", method.changes),
+                (f"cases[{i}].changes.", case.changes),
+                ("changes.", changes),
+            )
             try:
-                study_of(source, case, method, seed)
+                study_of(source, changes, case, method, seed)
             except ConfigError as error:
                 faults = [f"{_origin(fault.place.keys, origins)}{fault.place.path}: "
                           f"{fault.message}" for fault in error.faults]  # fmt: skip
@@ -127,7 +145,7 @@ def study_faults(
 
 def _origin(keys: tuple[Any, ...], origins: tuple[tuple[str, Mapping[str, Any]], ...]) -> str:
     """Return where the entry of a study comes from: a change of the table, or the study file."""
-    return next((f"{at}.changes." for at, those in origins if keys[:1] and keys[0] in those),
+    return next((at for at, those in origins if keys[:1] and keys[0] in those),
                 f"{_STUDY}.")  # fmt: skip
 
 

@@ -9,15 +9,14 @@ from typing import Annotated, Any, ClassVar, Final
 
 from archloom.space import did_you_mean
 from archloom.studies.config import (
-    Section,
     each,
-    text,
     whole,
     word,
 )
 
 from ..figures import Metric
-from .search_sections import METRICS, Case, Mean, Method, PublishedSearch
+from ..heading import Heading
+from .search_sections import CHANGES, METRICS, Case, Mean, Method, PublishedSearch
 from .search_studies import study_faults
 from .study_source import StudySource, study_source
 
@@ -46,14 +45,13 @@ def _seeds(entry: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchTable(Section):
+class SearchTable(Heading):
     """A table of searches.
 
     Attributes:
         kind: of tables.
-        title: of the table.
-        note: what a reader must know.
         study: the study file that all searches are made of.
+        changes: keys of the study file, for all searches.
         cases: what is searched.
         methods: how each case is searched.
         seeds: of the studies, each of them for all rows.
@@ -70,9 +68,8 @@ class SearchTable(Section):
     always_shown: ClassVar[tuple[str, ...]] = ("method",)
 
     kind: Annotated[str, word("searches")]
-    title: Annotated[str, text()]
-    note: Annotated[str, text()] = ""
     study: Annotated[StudySource, study_source()]
+    changes: Annotated[dict[str, Any], CHANGES] = field(default_factory=dict)
     cases: Annotated[tuple[Case, ...], each(Case, 1)]
     methods: Annotated[tuple[Method, ...], each(Method, 1)]
     seeds: Annotated[tuple[int, ...], each(whole(0, most=2**63 - 1), 1).prepared(_seeds)] = (0,)
@@ -110,7 +107,11 @@ class SearchTable(Section):
                     f"methods[{i}].changes.{key}: method {method.method} decides it; leave out one "
                     "of the two"
                 )
-        yield from study_faults(self.study, self.cases, self.methods, self.seeds[0])
+        yield from study_faults(self.study, self.changes, self.cases, self.methods, self.seeds[0])
+
+    def astray(self) -> Iterator[str]:
+        """Yield published figures whose row or metric there is not."""
+        labels = {"case": [c.name for c in self.cases], "method": [m.name for m in self.methods]}
         for i, theirs in enumerate(self.published):
             for key, known in labels.items():
                 if (label := getattr(theirs, key)) not in known:
