@@ -1,72 +1,16 @@
 """Rows of a table of searches: medians over seeds of what each method picked."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import median
-from typing import Any, Final
 
 from archloom.studies.engine.progress import Stages
 
-from .search_sections import SEARCHED, Case, Method
+from .averages import averaged
+from .hypervolumes import compared
+from .search_row import SearchRow
+from .search_sections import AVERAGE, SEARCHED, Case, Method
 from .search_studies import RunStudy, SeedFigures, figures_of, study_name, study_of
 from .search_table import SearchTable
-
-#: figures over those of the first method, and what they are made of
-_OVER_FIRST: Final = {
-    "energy_over_first": "energy_mj",
-    "latency_over_first": "latency_ms",
-    "edp_over_first": "edp_mj_ms",
-}
-
-
-@dataclass(frozen=True)
-class SearchRow:
-    """A row of a table of searches.
-
-    Attributes:
-        case, network, method: labels.
-        seeds: figures of each search that found a design.
-        figures: medians of these by metric; empty where none did.
-        ranges: the least and the greatest of several.
-        infeasible: searches that found none.
-    """
-
-    case: str
-    network: str
-    method: str
-    seeds: tuple[SeedFigures, ...]
-    figures: dict[str, float | None]
-    ranges: dict[str, tuple[float, float]]
-    infeasible: tuple[str, ...] = ()
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """What tells rows apart, by heading."""
-        return {"case": self.case, "network": self.network, "method": self.method}
-
-    def missing(self, metric: str) -> str:  # noqa: ARG002  # all figures are missing together
-        """Return what stands in place of a figure that there is not."""
-        return "" if self.figures else "infeasible"
-
-    def spread(self, metric: str) -> tuple[float, float] | None:
-        """Return the least and the greatest of several values; None of one."""
-        return self.ranges.get(metric)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "SearchRow":
-        """Return the row of plain values."""
-        parts = {
-            "seeds": tuple(SeedFigures(**one) for one in data["seeds"]),
-            "ranges": {key: (least, most) for key, (least, most) in data["ranges"].items()},
-            "infeasible": tuple(data["infeasible"]),
-        }
-        return cls(**{**data, **parts})
-
 
 def searched(
     table: SearchTable,
@@ -88,17 +32,32 @@ def searched(
     """
     cases = table.cases[:sets]
     stages.begin(table.title, len(cases) * len(table.methods) * len(table.seeds))
+    every: list[SearchRow] = []
     for case in cases:
-        first: dict[str, SearchRow] = {}
-        for method in table.methods:
-            rows = [r for r in known if (r.case, r.method) == (case.name, method.name)]
-            # the last of a search may be missing, and studies that are there cost nothing
-            whole = rows if rows and rows[-1] is not known[-1] else []
-            if whole:
-                stages.advance(steps=len(table.seeds))
-            for row in whole or _rows(table, case, method, stages, folder, run):
-                yield _with_medians(row, first.setdefault(row.network, row))
+        found = [
+            row
+            for method in table.methods
+            for row in _known(table, case, method, stages, known)
+            or _rows(table, case, method, stages, folder, run)
+        ]
+        # a hypervolume is measured against all methods of a case
+        yield from _with_figures(found)
+        every += found
+    yield from _with_figures(list(averaged(_together(table, cases), every)))
     stages.end()
+
+
+def _known(
+    table: SearchTable, case: Case, method: Method, stages: Stages, known: Sequence[SearchRow]
+) -> list[SearchRow]:
+    """Return the rows of a search that need not be measured again; empty if some may be missing."""
+    rows = [r for r in known if (r.case, r.method) == (case.name, method.name)
+            and r.network != AVERAGE]  # fmt: skip
+    # the last of a search may be missing, and studies that are there cost nothing
+    if not rows or rows[-1] is known[-1]:
+        return []
+    stages.advance(steps=len(table.seeds))
+    return rows
 
 
 def _rows(
@@ -128,18 +87,18 @@ def _rows(
     ]
 
 
-def _with_medians(row: SearchRow, first: SearchRow) -> SearchRow:
-    """Return a row with its figures, given that of the first method for the same networks."""
-    values = [dict(one.values) for one in row.seeds]
-    for metric, base in _OVER_FIRST.items() if first.seeds else ():
-        unit = median(one.values[base] for one in first.seeds)
-        for one in values:
-            one[metric] = one[base] / unit
-    figures: dict[str, float | None] = {}
-    ranges: dict[str, tuple[float, float]] = {}
-    for metric in values[0] if values else ():
-        those = [one[metric] for one in values if metric in one]
-        figures[metric] = median(those)
-        if len(those) > 1:
-            ranges[metric] = (min(those), max(those))
-    return replace(row, figures=figures, ranges=ranges)
+def _with_figures(rows: Sequence[SearchRow]) -> Iterator[SearchRow]:
+    """Yield the rows of a case, or averages, with their figures."""
+    optimised = [row for row in rows if row.network == SEARCHED]
+    found = iter(compared([one.steps for row in optimised for one in row.seeds]))
+    first: dict[tuple[str, str], SearchRow] = {}
+    for row in rows:
+        # as many as the row has, in the order in which they were compared
+        those = [next(found) for _ in row.seeds] if row.network == SEARCHED else []
+        yield row.with_figures(first.setdefault((row.case, row.network), row), those)
+
+
+def _together(table: SearchTable, cases: Sequence[Case]) -> list[Case]:
+    """Return cases without those of averages that were not searched as a whole."""
+    left_out = {case.average for case in table.cases if case not in cases}
+    return [case for case in cases if case.average not in left_out]

@@ -32,10 +32,18 @@ METRICS: Final = {
     "energy_over_first": Metric("energy over first", ".3g"),
     "latency_over_first": Metric("latency over first", ".3g"),
     "edp_over_first": Metric("EDP over first", ".3g"),
+    "energy_gain_over_first_baseline": Metric("energy gain over first's baseline", ".2f"),
+    "speedup_over_first_baseline": Metric("speedup over first's baseline", ".2f"),
+    "edp_gain_over_first_baseline": Metric("EDP gain over first's baseline", ".2f"),
+    "hypervolume": Metric("hypervolume of all known", ".2f"),
+    "plans_to_90_percent": Metric("plans to 90% of it", ".0f"),
 }
 
 #: of rows, the networks of the search together
 SEARCHED: Final = "searched"
+
+#: what stands for the networks of cases that are averaged
+AVERAGE: Final = "average"
 
 _NAME: Final = text(STUDY_NAME, 60, NAME_FORM)
 
@@ -52,10 +60,12 @@ class Case(Section):
 
     Attributes:
         name: in the table.
+        average: rows of averages that it belongs to; None for none.
         changes: keys of the study file.
     """
 
     name: Annotated[str, _NAME]
+    average: Annotated[str | None, _NAME.or_none()] = None
     changes: Annotated[dict[str, Any], Key(_mapping)] = field(default_factory=dict)
 
 

@@ -13,6 +13,7 @@ from archloom.studies.config import ConfigError, StudyConfig, config_of, with_me
 from archloom.studies.storage import BASELINE, read_baseline, read_trials
 
 from ....errors import UserError
+from .hypervolumes import Step, steps_of
 from .search_sections import SEARCHED, Case, Method
 from .study_source import StudySource, merged
 
@@ -35,6 +36,7 @@ class SeedFigures:
         area_mm2, tdp_w: of the picked design.
         energy_mj, latency_ms: of an inference, and of a pass.
         baseline_energy_mj, baseline_latency_ms: of the baseline; None if there is none.
+        steps: its batches; empty for held-out networks, and for averages.
     """
 
     seed: int
@@ -45,6 +47,20 @@ class SeedFigures:
     latency_ms: float
     baseline_energy_mj: float | None = None
     baseline_latency_ms: float | None = None
+    steps: tuple[Step, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "SeedFigures":
+        """Return the figures of plain values."""
+        return cls(**{**data, "steps": tuple(map(Step.from_json, data["steps"]))})
+
+    @property
+    def baseline(self) -> dict[str, float]:
+        """Figures of the baseline by metric; empty if there is none."""
+        if self.baseline_energy_mj is None or self.baseline_latency_ms is None:
+            return {}
+        cost = {"energy_mj": self.baseline_energy_mj, "latency_ms": self.baseline_latency_ms}
+        return cost | {"edp_mj_ms": prod(cost.values())}
 
     @property
     def values(self) -> dict[str, float]:
@@ -58,9 +74,9 @@ class SeedFigures:
             "tdp_w": self.tdp_w,
             "plans": float(self.plans),
         }
-        if self.baseline_energy_mj is not None and self.baseline_latency_ms is not None:
-            found["energy_gain"] = self.baseline_energy_mj / self.energy_mj
-            found["speedup"] = self.baseline_latency_ms / self.latency_ms
+        if theirs := self.baseline:
+            found["energy_gain"] = theirs["energy_mj"] / self.energy_mj
+            found["speedup"] = theirs["latency_ms"] / self.latency_ms
             found["edp_gain"] = found["energy_gain"] * found["speedup"]
         return found
 
@@ -117,7 +133,8 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
     front, baseline = read_front(folder), read_baseline(folder)
     if front.picked is None:
         return {}
-    plans = sum(trial.evaluations for trial in read_trials(folder))
+    trials = read_trials(folder)
+    plans = sum(trial.evaluations for trial in trials)
     held_out = front.on_held_out(front.picked)
     beside = next((one for one in front.held_out if one.number == BASELINE), None)
     sets = {SEARCHED: (front.picked.networks, baseline.networks if baseline else {})}
@@ -125,7 +142,7 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
         known = beside.networks if beside else {}
         sets[name] = {name: network}, {name: known[name]} if name in known else {}
     shared = (seed, plans, front.picked.area_mm2, front.picked.tdp_w)
-    return {
+    found = {
         name: SeedFigures(
             *shared,
             *_cost(together, ours),
@@ -133,6 +150,8 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
         )
         for name, (ours, theirs) in sets.items()
     }
+    found[SEARCHED] = replace(found[SEARCHED], steps=steps_of(trials, front.objective_set))
+    return found
 
 
 def _cost(together: str, networks: "Mapping[str, NetworkResult]") -> tuple[float, float]:

@@ -26,7 +26,10 @@ Each row is a search, and its figures are those of the design that the study's r
 over seeds, with the least and the greatest in brackets where there are several. Energy is that of
 an inference, latency that of a pass, and EDP their product. Gains are relative to the baseline of
 the study, whose software is searched with the full budget. `over first` is relative to the median
-of the first method of the table with the same networks. `searched` are the networks of the search
+of the first method of the table with the same networks; `over first's baseline` is relative to the
+baseline with the first method's software search. `hypervolume of all known` is that of a search
+over that of all searches of its case together, and `plans to 90% of it` how many plans a search
+had evaluated when it was 0.9. `average` is a geometric mean over cases. `searched` are the networks of the search
 together; others are held out."""
 
 #: figures of rows that ask for none
@@ -34,6 +37,9 @@ _USUAL: Final = ("plans", "area_mm2", "energy_mj", "latency_ms", "edp_mj_ms", "e
 
 #: what a method decides: changes of it would not be heeded
 _OF_METHODS: Final = ("optimizer", "halving")
+
+#: what fronts of methods are compared in
+_OBJECTIVES: Final = "objectives"
 
 
 def _seeds(entry: Any) -> Any:
@@ -86,6 +92,9 @@ class SearchTable(Section):
     def contradictions(self) -> Iterator[str]:
         """Yield what is wrong between entries, and with the studies that they make."""
         labels = {"case": [c.name for c in self.cases], "method": [m.name for m in self.methods]}
+        averages = {case.average for case in self.cases if case.average is not None}
+        for label in sorted(averages.intersection(labels["case"])):
+            yield f"cases: {label!r} is a case and an average; their names must differ"
         for key, found in {**labels, "seed": list(map(str, self.seeds))}.items():
             for label in sorted({one for one in found if found.count(one) > 1}):
                 yield f"{key}s: {label!r} occurs twice; entries must differ"
@@ -99,9 +108,15 @@ class SearchTable(Section):
                     f"methods[{i}].changes.{key}: method {method.method} decides it; leave out one "
                     "of the two"
                 )
+        for i, method in enumerate(self.methods):
+            if _OBJECTIVES in method.changes:
+                yield (
+                    f"methods[{i}].changes.{_OBJECTIVES}: all methods of a case need the same; "
+                    "change them in the study or in cases"
+                )
         yield from study_faults(self.study, self.cases, self.methods, self.seeds[0])
         for i, theirs in enumerate(self.published):
-            for key, known in labels.items():
+            for key, known in {**labels, "case": [*labels["case"], *sorted(averages)]}.items():
                 if (label := getattr(theirs, key)) not in known:
                     hint = did_you_mean(label, known)
                     yield f"published[{i}].{key}: {label!r} is unknown; {hint}"
