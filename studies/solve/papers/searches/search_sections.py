@@ -40,20 +40,26 @@ METRICS: Final = {
     "perf_per_tdp_over_first": Metric("Perf/TDP over first", ".2f"),
     "best_at_half_percent": Metric("best at half %", ".1f"),
     "trials_to_95_percent": Metric("trials to 95% of first", ".0f"),
+    "energy_gain_over_first_baseline": Metric("energy gain over first's baseline", ".2f"),
+    "speedup_over_first_baseline": Metric("speedup over first's baseline", ".2f"),
+    "edp_gain_over_first_baseline": Metric("EDP gain over first's baseline", ".2f"),
+    "hypervolume": Metric("hypervolume of all known", ".2f"),
+    "plans_to_90_percent": Metric("plans to 90% of it", ".0f"),
 }
 
 #: of rows, the networks of the search together
 SEARCHED: Final = "searched"
 
-#: figures that a mean of cases has
-MEANS: Final = (
-    *("throughput_gain", "perf_per_tdp_gain"),
-    *("throughput_over_first", "perf_per_tdp_over_first"),
-    *("energy_gain", "speedup", "edp_gain"),
-    *("energy_over_first", "latency_over_first", "edp_over_first"),
-)
+#: what stands for the networks of cases that are averaged
+AVERAGE: Final = "average"
 
 _NAME: Final = text(STUDY_NAME, 60, NAME_FORM)
+
+
+def _names(entry: Any) -> Any:
+    """Return names as a list; one may stand by itself."""
+    return [entry] if isinstance(entry, str) else entry
+
 
 #: other values for keys of the study
 CHANGES: Final = changes_of("a study file")
@@ -65,10 +71,12 @@ class Case(Section):
 
     Attributes:
         name: in the table.
+        average: rows of averages that it belongs to: a name, or several.
         changes: keys of the study file.
     """
 
     name: Annotated[str, _NAME]
+    average: Annotated[tuple[str, ...], each(_NAME).prepared(_names)] = ()
     changes: Annotated[dict[str, Any], CHANGES] = field(default_factory=dict)
 
 
@@ -85,19 +93,6 @@ class Method(Section):
     name: Annotated[str, _NAME]
     method: Annotated[str | None, named_one("method", lambda: list(METHODS)).or_none()] = None
     changes: Annotated[dict[str, Any], CHANGES] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mean(Section):
-    """Geometric means of ratios over some cases.
-
-    Attributes:
-        name: in the table, where others have the name of a case.
-        cases: names of cases.
-    """
-
-    name: Annotated[str, _NAME]
-    cases: Annotated[tuple[str, ...], each(text(), 1)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from archloom.studies.storage import BASELINE, read_baseline, read_trials
 
 from ....errors import UserError
 from ..budgets import merged
+from .hypervolumes import Step, steps_of
 from .progress import Progress, progress_of
 from .search_sections import SEARCHED, Case, Method
 from .study_source import StudySource
@@ -39,7 +40,8 @@ class SeedFigures:
         images_per_s: inferences per second, the geometric mean of networks.
         baseline_energy_mj, baseline_latency_ms: of the baseline; None if there is none.
         baseline_images_per_s, baseline_tdp_w: likewise.
-        progress: of the search, and the designs that it found.
+        steps: its batches; empty for held-out networks, and for averages.
+        progress: of the search, and the designs that it found; likewise None.
     """
 
     seed: int
@@ -49,16 +51,27 @@ class SeedFigures:
     energy_mj: float
     latency_ms: float
     images_per_s: float
-    progress: Progress
     baseline_energy_mj: float | None = None
     baseline_latency_ms: float | None = None
     baseline_images_per_s: float | None = None
     baseline_tdp_w: float | None = None
+    steps: tuple[Step, ...] = ()
+    progress: Progress | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "SeedFigures":
         """Return the figures of plain values."""
-        return cls(**{**data, "progress": Progress.from_json(data["progress"])})
+        steps = tuple(map(Step.from_json, data["steps"]))
+        progress = data["progress"] and Progress.from_json(data["progress"])
+        return cls(**{**data, "steps": steps, "progress": progress})
+
+    @property
+    def baseline(self) -> dict[str, float]:
+        """Figures of the baseline by metric; empty if there is none."""
+        if self.baseline_energy_mj is None or self.baseline_latency_ms is None:
+            return {}
+        cost = {"energy_mj": self.baseline_energy_mj, "latency_ms": self.baseline_latency_ms}
+        return cost | {"edp_mj_ms": prod(cost.values())}
 
     @property
     def values(self) -> dict[str, float]:
@@ -73,11 +86,11 @@ class SeedFigures:
             "plans": float(self.plans),
             "images_per_s": self.images_per_s,
             "perf_per_tdp": self.images_per_s / self.tdp_w,
-            **self.progress.values,
+            **(self.progress.values if self.progress else {}),
         }
-        if self.baseline_energy_mj is not None and self.baseline_latency_ms is not None:
-            found["energy_gain"] = self.baseline_energy_mj / self.energy_mj
-            found["speedup"] = self.baseline_latency_ms / self.latency_ms
+        if theirs := self.baseline:
+            found["energy_gain"] = theirs["energy_mj"] / self.energy_mj
+            found["speedup"] = theirs["latency_ms"] / self.latency_ms
             found["edp_gain"] = found["energy_gain"] * found["speedup"]
         if self.baseline_images_per_s is not None and self.baseline_tdp_w is not None:
             found["throughput_gain"] = self.images_per_s / self.baseline_images_per_s
@@ -157,7 +170,6 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
         return {}
     trials = read_trials(folder)
     plans = sum(trial.evaluations for trial in trials)
-    progress = progress_of(front, trials, baseline)
     held_out = front.on_held_out(front.picked)
     beside = next((one for one in front.held_out if one.number == BASELINE), None)
     sets = {SEARCHED: (front.picked.networks, baseline.networks if baseline else {})}
@@ -165,11 +177,10 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
         known = beside.networks if beside else {}
         sets[name] = {name: network}, {name: known[name]} if name in known else {}
     shared = (seed, plans, front.picked.area_mm2, front.picked.tdp_w)
-    return {
+    found = {
         name: SeedFigures(
             *shared,
             *_cost(together, ours),
-            progress,
             *(
                 (*_cost(together, theirs), baseline.tdp_w)
                 if baseline and theirs.keys() == ours.keys()
@@ -178,6 +189,12 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
         )
         for name, (ours, theirs) in sets.items()
     }
+    found[SEARCHED] = replace(
+        found[SEARCHED],
+        steps=steps_of(trials, front.objective_set),
+        progress=progress_of(front, trials, baseline),
+    )
+    return found
 
 
 def _cost(together: str, networks: "Mapping[str, NetworkResult]") -> tuple[float, float, float]:
