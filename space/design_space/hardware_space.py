@@ -12,6 +12,7 @@ from archloom.space.hardware import Hardware, Pair
 from ..errors import Infeasible, did_you_mean
 from .expression import Expression, Value
 from .parameter import Parameter, Point
+from .presets import PRESETS, preset_file
 from .template import LevelTemplate, Template, TemplateError
 from .template_reader import read_template
 
@@ -66,7 +67,8 @@ class HardwareSpace:
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> "HardwareSpace":
-        """Return a built-in space by name, or that of a YAML file.
+        """Return a built-in space by name, or that of a YAML file; a preset is a space of one
+        design.
 
         Raises:
             TemplateError: no such template, or faults in it: all of them.
@@ -74,8 +76,10 @@ class HardwareSpace:
         path = Path(name_or_path)
         if str(name_or_path) in TEMPLATES:
             path = _FOLDER / f"{name_or_path}.yaml"
+        elif str(name_or_path) in PRESETS:
+            path = preset_file(str(name_or_path))
         elif not path.is_file():
-            hint = did_you_mean(str(name_or_path), TEMPLATES)
+            hint = did_you_mean(str(name_or_path), [*TEMPLATES, *PRESETS])
             raise TemplateError([f"{name_or_path}: is neither a template nor a file; {hint}"])
         return cls(read_template(path))
 

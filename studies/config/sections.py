@@ -116,7 +116,7 @@ class Section:
             for name, kind in cls.__annotations__.items()
             if hasattr(kind, "__metadata__")
         }
-        cls.layout = MappingProxyType(found)
+        cls.layout = MappingProxyType({**cls.layout, **found})
 
     @classmethod
     def read(cls, entry: Any, beside: Reading) -> Self:

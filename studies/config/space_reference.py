@@ -1,4 +1,5 @@
-"""Hardware spaces that study files name: built-in templates, template files, or this machine."""
+"""Hardware spaces that study files name: built-in templates, presets, template files, or this
+machine."""
 
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def readable_space(value: str, beside: Reading) -> str:
 
 
 def _space_location(value: str, folder: Path) -> str:
-    """Return a built-in template's name as it is, and a path made absolute from ``folder``.
+    """Return a built-in name as it is, and a path made absolute from ``folder``.
 
     This machine is the file of its template, which the study keeps like any other.
     """
@@ -45,9 +46,10 @@ def _space_location(value: str, folder: Path) -> str:
 
 def space_text(location: str) -> str:
     """Return the text of a template, built-in or a file, that was found to be valid."""
-    from archloom.space.design_space import hardware_space
+    from archloom.space.design_space import PRESETS, hardware_space, preset_file
 
     if location in hardware_space.TEMPLATES:
         folder = Path(hardware_space.__file__).with_name("templates")
         return (folder / f"{location}.yaml").read_text("utf-8")
-    return Path(location).read_text("utf-8")
+    file = preset_file(location) if location in PRESETS else Path(location)
+    return file.read_text("utf-8")

@@ -211,8 +211,8 @@ class StudyConfig(Section):
         tenants: networks that share one accelerator at run time, with their shares of the requests
             and their deadlines (default: each network runs alone).
         density: fractions of nonzero weights and inputs, for hardware that gates or skips zeros.
-        space: hardware space: name of a built-in template, or path of a template file relative to
-            the study file.
+        space: hardware space: name of a built-in template, name of a preset (a space of one
+            design), or path of a template file relative to the study file.
         objectives: metrics to optimise: minimised, or maximised where more is better.
         pick: rule that selects one design of the Pareto front for comparisons and reports. It may
         be

@@ -12,5 +12,6 @@ if TYPE_CHECKING:
         compile_missing as compile_missing,
         default_kernels as default_kernels,
     )
+    from .speed import core_count as core_count, python_seconds as python_seconds
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

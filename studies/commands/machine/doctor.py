@@ -17,6 +17,7 @@ from archloom.studies.commands.options import echo
 from archloom.studies.config import SharedStudy
 
 from ...errors import UserError
+from .speed import core_count, python_seconds
 
 if TYPE_CHECKING:
     from archloom.studies.config import StudyConfig
@@ -71,8 +72,9 @@ def machine_findings() -> Iterator[Finding]:
     yield Finding("python", f"{sys.version.split()[0]} ({sys.executable})")
     yield from _packages()
     yield _driver()
-    cores, memory = len(os.sched_getaffinity(0)), _free_memory_bytes()
-    yield Finding("cores", f"{cores} available to this process")
+    memory = _free_memory_bytes()
+    yield Finding("cores", f"{core_count()} available to this process")
+    yield Finding("speed", f"plain Python adds a million squares in {python_seconds():.2f} CPU-s")
     remedy = ""
     if memory is not None and memory < LEAST_MEMORY_BYTES:
         remedy = "close other programs, or run studies with --workers 1"
@@ -188,7 +190,7 @@ def _executor(config: "StudyConfig") -> Finding:
     if choice.name == "inline":
         return Finding("executor", "inline (trials run in this process)")
     if choice.address is None:
-        workers = choice.workers or len(os.sched_getaffinity(0))
+        workers = choice.workers or core_count()
         return _writable(f"executor ray, {workers} workers", _ray_folder(), "set RAY_TMPDIR")
     from archloom.studies.engine.executors import check_reachable
 

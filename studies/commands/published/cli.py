@@ -10,7 +10,8 @@ REPRODUCE_EXAMPLES: Final = (
     "archloom reproduce",
     "archloom reproduce layerweaver_pairs",
     "archloom reproduce layerweaver --out runs/layerweaver",
-    "archloom reproduce deepfrack --sets 1 --out runs/papers",
+    "archloom reproduce deepfrack --budget small --out runs/papers",
+    "archloom reproduce all --budget tiny --out runs/tiny",
 )
 
 
@@ -19,10 +20,20 @@ def reproduce(
         list[str] | None,
         Argument(
             "[TABLE...]",
-            "Name of a table, name of a paper for all of its tables, or a table file of your own "
-            "(default: list all tables).",
+            "Name of a table, name of a paper for all of its tables, all, or a table file of your "
+            "own (default: list all tables with their costs).",
         ),
     ] = None,
+    budget: Annotated[
+        str,
+        Option(
+            "--budget",
+            metavar="NAME",
+            names=("tiny", "small", "full"),
+            help="tiny: enough to see that a table works; small: fewer networks, seeds and "
+            "evaluations; full: the table as its file has it.",
+        ),
+    ] = "full",
     sets: Annotated[
         int | None,
         Option(
@@ -38,8 +49,9 @@ def reproduce(
         Option(
             "--out",
             metavar="DIR",
-            help="Directory for the results of each table (.json), a Markdown table (.md) and a "
-            "plot (.png). Results that are already there are reused.",
+            help="Directory for the results of each table (.json), a Markdown table (.md), a page "
+            "(.html) and a plot (.png), and for an overview of all results there. Results that are "
+            "already there are reused.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -48,9 +60,10 @@ def reproduce(
 
     docs/validation/papers.md and layerweaver.md show all tables and explain the table files.
     """
-    from .measuring import list_tables, reproduce_tables
+    from .listing import list_tables
+    from .measuring import Wish, reproduce_tables
 
     if not tables:
         list_tables(as_json, new_console())
         return
-    raise Exit(reproduce_tables(tables, sets, out, as_json, new_console()))
+    raise Exit(reproduce_tables(tables, Wish(budget, sets, out), as_json, new_console()))

@@ -1,26 +1,29 @@
 """``archloom reproduce``: tables of papers, measured, printed, written and drawn."""
 
+import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archloom.space import did_you_mean
+from archloom.studies.commands.machine import core_count, python_seconds
 from archloom.studies.engine.progress import ProgressView, Watch
 from archloom.studies.rendering.papers import draw_table
 from archloom.studies.rendering.text import new_console, print_json, print_line, print_whole
 from archloom.studies.solve.papers import (
+    Measurement,
     Results,
     measured,
-    own_tables,
     read_results,
-    read_table,
+    results_name,
     results_text,
 )
 from archloom.studies.storage import write_whole
 
-from ...errors import INTERRUPTED, UserError, writing
+from ...errors import INTERRUPTED, NOTHING_FOUND, UserError, writing
+from .files import asked_tables
 from .searching import studies_of
 from .tables import markdown, printed
 
@@ -28,74 +31,76 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def list_tables(as_json: bool, console: "Console") -> None:
-    """Print what there is."""
-    titles = {name: read_table(path).title for name, path in own_tables().items()}
-    if as_json:
-        print_json(titles, console)
-        return
-    for name, title in titles.items():
-        print_line(f"archloom reproduce {name:24}{title}", console)
+@dataclass(frozen=True)
+class Wish:
+    """How tables are measured, and where they are written.
+
+    Attributes:
+        budget: of all.
+        sets: networks, or cases, of each, the first ones; None for all.
+        out: directory; None to write nothing.
+    """
+
+    budget: str
+    sets: int | None
+    out: Path | None
 
 
-def reproduce_tables(
-    texts: Sequence[str],
-    sets: int | None,
-    out: Path | None,
-    as_json: bool,
-    console: "Console",
-) -> int:
+def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "Console") -> int:
     """Measure tables, print them, write them; return the exit code.
+
+    A table that fails does not keep others from being measured.
 
     Raises:
         UserError: no such table, everything that is wrong in a file, or a folder that cannot be
             written to.
     """
-    files = _files(texts)
-    wanted = {name: read_table(path) for name, path in files.items()}
+    tables = asked_tables(texts, wish.budget)
     # before anything is measured
     kept = {
-        name: _kept(Results(version("archloom"), t, sets, ()), out, name)
-        for name, t in wanted.items()
+        results_name(name, wish.budget): Results(
+            version("archloom"), table, wish.sets, (), wish.budget
+        )
+        for name, table in tables.items()
     }
+    kept = {name: _kept(asked, wish.out, name) for name, asked in kept.items()}
     notes = new_console(stderr=True)
-    done: dict[str, Results] = {}
+    done, failed = dict[str, Results](), dict[str, UserError]()
     try:
         with ProgressView(notes) as view:
-            for name, results in kept.items():
-                done[name] = _measure(results, out, name, view)
+            for number, (name, results) in enumerate(kept.items(), 1):
+                if len(kept) > 1:
+                    view.found(f"table {number} of {len(kept)}: {name}")
+                try:
+                    done[name] = _measure(results, wish.out, name, view)
+                except UserError as error:
+                    failed[name] = error
     except KeyboardInterrupt:
         print_line("stopped; with --out, finished results are kept", notes)
         return INTERRUPTED
+    if len(kept) == 1 and failed:
+        raise failed.popitem()[1]
+    _show(done, as_json, console)
+    for name in done if wish.out is not None else ():
+        print_line(f"wrote {wish.out}/{name}.json, .md and .png", notes)
+    nothing = [name for name, results in done.items() if not results.feasible]
+    for name in nothing:
+        print_line(f"{name}: nothing in this table can run", notes)
+    for name, error in failed.items():
+        print_line(f"{name}: {error}", notes)
+    codes = [error.exit_code for error in failed.values()] + [NOTHING_FOUND] * bool(nothing)
+    return max(codes, default=0)
+
+
+def _show(done: dict[str, Results], as_json: bool, console: "Console") -> None:
     if as_json:
         import json
 
         print_json({name: json.loads(results_text(one)) for name, one in done.items()}, console)
-        return 0
+        return
     for one in done.values():
         for part in printed(one):
             print_whole(part, console) if not isinstance(part, str) else print_line(part, console)
-    for name in done if out is not None else ():
-        print_line(f"wrote {out}/{name}.json, .md and .png", notes)
-    return 0
-
-
-def _files(texts: Sequence[str]) -> dict[str, Path]:
-    """Return the files that names, papers or paths mean, by name."""
-    own, found = own_tables(), dict[str, Path]()
-    for text in texts:
-        paper = {name: path for name, path in own.items() if name.startswith(f"{text}_")}
-        if text in own:
-            found[text] = own[text]
-        elif paper:
-            found |= paper
-        elif Path(text).is_file():
-            found[Path(text).stem] = Path(text)
-        else:
-            papers = sorted({name.partition("_")[0] for name in own})
-            hint = did_you_mean(text, list(dict.fromkeys([*papers, *own])))
-            raise UserError(f"{text}: no such table, paper or file; {hint}")
-    return found
 
 
 def _kept(asked: Results, out: Path | None, name: str) -> Results:
@@ -108,20 +113,49 @@ def _kept(asked: Results, out: Path | None, name: str) -> Results:
     if not path.is_file():
         return asked
     left = read_results(path)
-    return left if replace(left, rows=()) == asked else asked
+    if not left.answers(asked):
+        return asked
+    return replace(asked, rows=left.rows, measurement=left.measurement)
 
 
 def _measure(results: Results, out: Path | None, name: str, view: Watch) -> Results:
-    found = replace(results, rows=())
-    with studies_of(name, out, view) as studies:
+    found, clock = replace(results, rows=()), _Clock(results.measurement)
+    with studies_of(name, out, view, clock.add) as studies:
         for row in measured(results.table, view, results.rows, results.sets, studies):
+            # what was there cost nothing, and was measured elsewhere
+            fresh = not any(row is old or row == old for old in results.rows)
             found = replace(found, rows=(*found.rows, row))
+            found = replace(found, measurement=clock.read()) if fresh else found
             if out is not None:
                 _write(out / f"{name}.json", results_text(found))
     if out is not None:
         _write(out / f"{name}.md", markdown(name, found))
         draw_table(found, out / f"{name}.png")
     return found
+
+
+class _Clock:
+    """Adds up what rows cost: in this process, its children, and workers elsewhere."""
+
+    def __init__(self, before: Measurement | None) -> None:
+        self._elsewhere = before.cpu_s if before else 0.0
+        self._began = _cpu_s()
+        self._python_s = 0.0
+
+    def add(self, cpu_s: float) -> None:
+        """Note CPU-seconds of others."""
+        self._elsewhere += cpu_s
+
+    def read(self) -> Measurement:
+        """Return what was spent so far."""
+        spent = _cpu_s() - self._began + self._elsewhere
+        self._python_s = self._python_s or python_seconds()
+        day = datetime.now(UTC).date().isoformat()
+        return Measurement(day, core_count(), round(self._python_s, 3), round(spent, 1))
+
+
+def _cpu_s() -> float:
+    return sum(os.times()[:4])
 
 
 def _write(path: Path, text: str) -> None:

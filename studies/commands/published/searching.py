@@ -1,10 +1,11 @@
 """Studies of tables of papers, run as ``archloom run`` runs a study."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from archloom.studies.analysis import read_status
 from archloom.studies.commands.study import carry_out, ready
 from archloom.studies.config import StudyConfig
 from archloom.studies.engine.progress import Watch
@@ -12,9 +13,11 @@ from archloom.studies.solve.papers import Studies
 
 
 @contextmanager
-def studies_of(name: str, out: Path | None, view: Watch) -> Iterator[Studies]:
+def studies_of(
+    name: str, out: Path | None, view: Watch, spent: Callable[[float], None]
+) -> Iterator[Studies]:
     """Yield how studies of a table are run: in directories below ``out``, or in ones that are gone
-    afterwards.
+    afterwards; ``spent`` hears the CPU-seconds of workers that are other processes.
 
     They raise KeyboardInterrupt if the user stops, and go on from there when they are run again.
     Those that run on Ray share it and its workers, which are started once, and ended here.
@@ -34,6 +37,8 @@ def studies_of(name: str, out: Path | None, view: Watch) -> Iterator[Studies]:
                 carry_out(study, store, StopRequest(), view, session=session)
             except Stopped:
                 raise KeyboardInterrupt from None
+        if config.executor.name != "inline":
+            spent(read_status(folder).searched_cpu_s)
 
     with ExitStack() as held:
         session = held.enter_context(RaySession())

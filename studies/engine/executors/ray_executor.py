@@ -300,6 +300,4 @@ def make_executor(
     """
     if name == "inline":
         return InlineExecutor(context, check, before)
-    return RayExecutor(
-        context, workers, address, check, stages, before, prepare, start_s, session
-    )
+    return RayExecutor(context, workers, address, check, stages, before, prepare, start_s, session)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .monitor import duration as duration
     from .published import PublishedWatch as PublishedWatch
     from .spoken import LEVELS as LEVELS, say as say
     from .view import ProgressView as ProgressView

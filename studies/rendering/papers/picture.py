@@ -8,6 +8,8 @@ from archloom.studies.solve.papers import PlanRow, Results, SearchRow, StreamRow
 from ...errors import writing
 from .plan_bars import plan_bars
 from .search_bars import search_bars
+from .search_curves import search_curves
+from .search_front import search_front
 from .stream_bars import stream_bars
 
 
@@ -22,7 +24,8 @@ def draw_table(results: Results, path: Path) -> None:
     searches = [row for row in results.rows if isinstance(row, SearchRow) and row.figures]
     title = results.table.title
     if searches:
-        figure = search_bars(results.table, searches)
+        drawn = {"bars": search_bars, "curves": search_curves, "front": search_front}
+        figure = drawn[getattr(results.table, "picture", "bars")](results.table, searches)
     else:
         figure = plan_bars(title, plans) if plans else stream_bars(title, streams)
     with writing(path):

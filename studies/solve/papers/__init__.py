@@ -3,7 +3,8 @@
 ``table_file.py`` reads a file (those of :mod:`.tables` come with archloom). What measures its rows
 is a kind of tables, in ``kinds.py``: :mod:`.streams` interleaves sets of networks, :mod:`.plans`
 fuses networks on given hardware, :mod:`.searches` runs studies. ``figures.py`` has what all kinds
-share, ``results.py`` keeps rows, with the version that made them.
+share, ``heading.py`` the keys of all, ``budgets.py`` what differs at smaller budgets, and
+``results.py`` keeps rows, with the version that made them.
 """
 
 from typing import TYPE_CHECKING
@@ -11,16 +12,23 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .budgets import BUDGETS as BUDGETS, FULL as FULL
     from .figures import PaperRow as PaperRow, PaperTable as PaperTable, beside as beside
     from .kinds import Studies as Studies, measured as measured
     from .plans.plan_rows import PlanFigures as PlanFigures, PlanRow as PlanRow
     from .results import (
+        Measurement as Measurement,
         Results as Results,
         read_results as read_results,
+        results_name as results_name,
         results_text as results_text,
     )
     from .searches import SearchRow as SearchRow
     from .streams import StreamRow as StreamRow
-    from .table_file import own_tables as own_tables, read_table as read_table
+    from .table_file import (
+        own_tables as own_tables,
+        read_table as read_table,
+        read_table_file as read_table_file,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -71,6 +71,16 @@ class PaperTable(Protocol):
         ...
 
     @property
+    def paper(self) -> str:
+        """That it is compared with; empty for none."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where the paper has it."""
+        ...
+
+    @property
     def published(self) -> Sequence[PublishedFigure]:
         """Figures to stand beside ours."""
         ...
@@ -86,7 +96,11 @@ class PaperTable(Protocol):
         ...
 
     def contradictions(self) -> Iterator[str]:
-        """Yield what is wrong between entries."""
+        """Yield what is wrong between entries, but for what is published."""
+        ...
+
+    def astray(self) -> Iterator[str]:
+        """Yield published figures whose row or metric there is not."""
         ...
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,17 +1,38 @@
 """Files that ask for tables of papers; docs/validation/layerweaver.md and papers.md explain the
 keys."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from archloom.space import Faults, bounded_text, did_you_mean
+from archloom.space import Document, Faults, Place, bounded_text, did_you_mean
 from archloom.studies.config import ConfigError, Reading, collecting, read_document
 
 from ...errors import UserError
+from .budgets import BUDGETS, FULL, BudgetKeys, merged
 from .figures import PaperTable
 from .kinds import DEFAULT, KINDS
 
 _TABLES: Final = Path(__file__).parent / "tables"
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """What a file holds.
+
+    Attributes:
+        tables: by budget; the last is the table as it is.
+        cost: CPU-seconds by budget, where they are known.
+    """
+
+    tables: Mapping[str, PaperTable]
+    cost: Mapping[str, float]
+
+    @property
+    def full(self) -> PaperTable:
+        """The table as it is."""
+        return self.tables[FULL]
 
 
 def own_tables() -> dict[str, Path]:
@@ -33,11 +54,27 @@ def table_of(data: Any, beside: Reading) -> PaperTable:
     return table
 
 
-def read_table(path: Path) -> PaperTable:
-    """Return what a file asks for.
+def read_table(path: Path, budget: str = FULL) -> PaperTable:
+    """Return what a file asks for at a budget.
 
     Raises:
         ConfigError: everything that is wrong in it.
+        UserError: it cannot be read, or has no such budget.
+    """
+    tables = read_table_file(path).tables
+    if budget not in tables:
+        raise UserError(
+            f"{path}: budgets: has no budget {budget}; it has {', '.join(tables)}, others stand "
+            f"below the key budgets"
+        )
+    return tables[budget]
+
+
+def read_table_file(path: Path) -> TableFile:
+    """Return all that a file holds.
+
+    Raises:
+        ConfigError: everything that is wrong in it, at all budgets.
         UserError: it cannot be read.
     """
     try:
@@ -46,14 +83,42 @@ def read_table(path: Path) -> PaperTable:
         raise UserError(f"{path}: cannot be read: {error}") from None
     faults = Faults()
     document = read_document(path, content, faults)
-    table, wrong = None, Faults()
+    data = dict(document.data)
+    own = {key: data.pop(key) for key in BudgetKeys.layout if key in data}
+    keys, wrong = BudgetKeys(), Faults()
     with collecting(wrong):
-        table = table_of(document.data, Reading(path.parent))
+        keys = BudgetKeys.read(own, Reading(path.parent))
     for fault in wrong:
         faults.add(document.place(fault.place.keys), fault.message)
-    if table is not None:
-        for message in table.contradictions():
-            faults.add(document.place(()), message)
-    if faults or table is None:
+    tables = _at_budgets(document, data, keys, Reading(path.parent), faults)
+    if faults:
         raise ConfigError(path, faults)
-    return table
+    cost = {name: value for name, value in keys.cost.to_dict().items() if value is not None}
+    return TableFile(tables, cost)
+
+
+def _at_budgets(
+    document: Document, data: dict[str, Any], keys: BudgetKeys, beside: Reading, faults: Faults
+) -> dict[str, PaperTable]:
+    """Return the table at each budget; what is wrong with the table as it is, is said once."""
+    found, said = dict[str, PaperTable](), set[str]()
+    for budget in reversed(BUDGETS):
+        changes = {} if budget == FULL else getattr(keys.budgets, budget)
+        if changes is None:
+            continue
+        at, wrong = () if budget == FULL else ("budgets", budget), Faults()
+        with collecting(wrong):
+            found[budget] = table_of(merged(data, changes), beside)
+        for fault in wrong:
+            if not at or (fault.place.keys and fault.place.keys[0] in changes):
+                faults.add(document.place((*at, *fault.place.keys)), fault.message)
+        table = found.get(budget)
+        messages = list(table.contradictions()) if table else []
+        if table and not at:
+            messages += table.astray()
+        for message in messages:
+            if message not in said:
+                where, _, what = message.partition(": ")
+                faults.add(Place(keys=(*at, where), line=document.place(at).line), what)
+        said.update(messages)
+    return {budget: found[budget] for budget in BUDGETS if budget in found}

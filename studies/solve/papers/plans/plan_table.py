@@ -27,6 +27,7 @@ from archloom.studies.config import (
 )
 
 from ..figures import Metric
+from ..heading import Heading
 
 #: figures of a row: of the plan, of layer by layer, and over the first design's row
 METRICS: Final = {
@@ -174,13 +175,11 @@ class PublishedPlan(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanTable(Section):
+class PlanTable(Heading):
     """A table of plans.
 
     Attributes:
         kind: of tables.
-        title: of the table.
-        note: what a reader must know.
         designs: hardware.
         networks: each is planned by itself; figures of a row are their means.
         batch: images of a pass; None for the native batch of each design.
@@ -196,8 +195,6 @@ class PlanTable(Section):
     always_shown: ClassVar[tuple[str, ...]] = ("design", "planner")
 
     kind: Annotated[str, word("plans")]
-    title: Annotated[str, text()]
-    note: Annotated[str, text()] = ""
     designs: Annotated[tuple[Design, ...], each(Design, 1)]
     networks: Annotated[tuple[str, ...], each(named_one("network", lambda: list(NETWORKS)), 1)]
     batch: Annotated[int | None, whole(1, 4096).or_none()] = None
@@ -219,13 +216,7 @@ class PlanTable(Section):
 
     def contradictions(self) -> Iterator[str]:
         """Yield what is wrong between entries."""
-        labels = {
-            "designs": [one.label for one in self.designs],
-            "mappings": [one.name for one in self.mappings],
-            "planners": [one.label for one in self.planners],
-            "networks": list(self.networks),
-        }
-        for key, found in labels.items():
+        for key, found in {**self._labels, "networks": list(self.networks)}.items():
             for label in sorted({one for one in found if found.count(one) > 1}):
                 yield f"{key}: {label!r} occurs twice; entries must differ in their names"
         for i, planner in enumerate(self.planners):
@@ -236,9 +227,20 @@ class PlanTable(Section):
                     f"planners[{i}].objective: {planner.fusion} minimises EDP only; only "
                     f"{_OWN_OBJECTIVE} minimises {planner.objective}"
                 )
+
+    @property
+    def _labels(self) -> dict[str, list[str]]:
+        return {
+            "designs": [one.label for one in self.designs],
+            "mappings": [one.name for one in self.mappings],
+            "planners": [one.label for one in self.planners],
+        }
+
+    def astray(self) -> Iterator[str]:
+        """Yield published figures whose row or metric there is not."""
         for i, theirs in enumerate(self.published):
             for key in ("design", "mapping", "planner"):
-                known = labels[f"{key}s"]
+                known = self._labels[f"{key}s"]
                 if (label := getattr(theirs, key)) not in known:
                     hint = did_you_mean(label, known)
                     yield f"published[{i}].{key}: {label!r} is unknown; {hint}"

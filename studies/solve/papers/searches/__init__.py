@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .search_row import SearchRow as SearchRow
-    from .search_rows import searched as searched
+    from .search_rows import SearchRow as SearchRow, searched as searched
     from .search_studies import RunStudy as RunStudy
     from .search_table import SearchTable as SearchTable
 else:

@@ -1,4 +1,4 @@
-"""The study file that a table of searches changes, and how changes are merged into it."""
+"""The study file that a table of searches changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,17 +52,3 @@ def study_source() -> Key:
         return StudySource(entry, keys, path.parent)
 
     return Key(read, lambda source: {"file": source.file, "keys": source.keys})
-
-
-def merged(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keys with changes: mappings are merged, but one that names another component replaces
-    the whole, for the options beside the old name are not its own."""
-    found = dict(keys)
-    for key, new in changes.items():
-        old = found.get(key)
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            same = "name" not in new or new["name"] == old.get("name")
-            found[key] = merged(old, new) if same else new
-        else:
-            found[key] = new
-    return found

@@ -22,6 +22,7 @@ from archloom.studies.config import (
 )
 
 from ..figures import Metric
+from ..heading import Heading
 
 #: figures of a row
 METRICS: Final = {
@@ -130,13 +131,11 @@ class Published(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamTable(Section):
+class StreamTable(Heading):
     """A table of streams.
 
     Attributes:
         kind: of tables.
-        title: of the table.
-        note: what a reader must know.
         chips: NPUs.
         networks: lists of networks; each set has so many of each list.
         of_each: how many.
@@ -153,8 +152,6 @@ class StreamTable(Section):
     always_shown: ClassVar[tuple[str, ...]] = ("NPU", "scheduler")
 
     kind: Annotated[str, word("streams")] = "streams"
-    title: Annotated[str, text()]
-    note: Annotated[str, text()] = ""
     chips: Annotated[tuple[Chip, ...], each(Chip)]
     networks: Annotated[
         tuple[tuple[str, ...], ...], each(each(named_one("network", _networks), 1), 1)
@@ -192,6 +189,9 @@ class StreamTable(Section):
                 yield f"{key}: has an entry that occurs twice"
             if not entries:
                 yield f"{key}: needs at least one entry"
+
+    def astray(self) -> Iterator[str]:
+        """Yield published figures whose row there is not."""
         for i, theirs in enumerate(self.published):
             if not any((c.npu, c.batch) == (theirs.npu, theirs.batch) for c in self.chips):
                 yield f"published[{i}]: no chip is {theirs.npu} with batch {theirs.batch}"

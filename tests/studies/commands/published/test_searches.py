@@ -12,8 +12,9 @@ from archloom.studies.commands.cli import app
 from archloom.studies.config import load_config
 from archloom.studies.errors import UserError
 from archloom.studies.solve.papers import own_tables, read_results, read_table
+from archloom.studies.solve.papers.budgets import merged
 from archloom.studies.solve.papers.searches import search_studies
-from archloom.studies.solve.papers.searches.study_source import merged, own_studies
+from archloom.studies.solve.papers.searches.study_source import own_studies
 from archloom.studies.storage import read_baseline, read_trials
 
 STUDY = """\

@@ -1,0 +1,23 @@
+"""What every table file says of itself, whatever its rows are measured with."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from archloom.studies.config import Section, text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading(Section):
+    """Keys that all kinds of tables have.
+
+    Attributes:
+        title: what the table shows.
+        note: what a reader must know.
+        paper: short name of the paper that it is compared with.
+        source: where that has it: numbers of tables, figures or sections.
+    """
+
+    title: Annotated[str, text()]
+    note: Annotated[str, text()] = ""
+    paper: Annotated[str, text()] = ""
+    source: Annotated[str, text()] = ""
