@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .executors import make_executor as make_executor
+    from .executors import RaySession as RaySession, make_executor as make_executor
     from .executors.cluster import late as late
     from .executors.parent_death import end_with as end_with
     from .interrupt import Stopped as Stopped, StopRequest as StopRequest

@@ -1,7 +1,7 @@
 """Studies of tables of papers, run as ``archloom run`` runs a study."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,10 +20,12 @@ def studies_of(
     afterwards; ``spent`` hears the CPU-seconds of workers that are other processes.
 
     They raise KeyboardInterrupt if the user stops, and go on from there when they are run again.
+    Those that run on Ray share it and its workers, which are started once, and ended here.
     """
+    # the engine, which other tables do without; Ray is imported where a study runs on it
+    from archloom.studies.engine import RaySession
 
     def run(config: StudyConfig, folder: Path) -> None:
-        # the engine, which other tables do without
         from archloom.studies.engine import Stopped, StopRequest
         from archloom.studies.storage import Store, bring_up_to_date
 
@@ -32,14 +34,16 @@ def studies_of(
         folder.parent.mkdir(parents=True, exist_ok=True)
         with Store.create(folder, header) as store:
             try:
-                carry_out(study, store, StopRequest(), view)
+                carry_out(study, store, StopRequest(), view, session=session)
             except Stopped:
                 raise KeyboardInterrupt from None
         if config.executor.name != "inline":
             spent(read_status(folder).searched_cpu_s)
 
-    if out is not None:
-        yield Studies(out / f"{name}-studies", run)
-        return
-    with TemporaryDirectory(prefix="archloom-") as folder:
-        yield Studies(Path(folder), run)
+    with ExitStack() as held:
+        session = held.enter_context(RaySession())
+        if out is None:
+            folder = Path(held.enter_context(TemporaryDirectory(prefix="archloom-")))
+        else:
+            folder = out / f"{name}-studies"
+        yield Studies(folder, run)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from archloom.studies.engine import StopRequest, Study, WarmStart
+    from archloom.studies.engine import RaySession, StopRequest, Study, WarmStart
     from archloom.studies.engine.progress import Stages, Watch
     from archloom.studies.storage import Header, Store
 
@@ -241,9 +241,21 @@ def _run(
 
 
 def carry_out(
-    study: "Study", store: "Store", stop: "StopRequest", view: "Watch", retry: bool = False
+    study: "Study",
+    store: "Store",
+    stop: "StopRequest",
+    view: "Watch",
+    retry: bool = False,
+    session: "RaySession | None" = None,
 ) -> int:
     """Run a study to its end, from wherever its store says that it is; return its trials' number.
+
+    Args:
+        study, store: what is run, and what is known of it.
+        stop: is asked now and then.
+        view: shows how far it is.
+        retry: do again what failed.
+        session: Ray and workers of several studies; None to start and end them here.
 
     Raises:
         Stopped: ``stop`` was asked to, and nothing is under way.
@@ -263,7 +275,7 @@ def carry_out(
             compile_missing(watch, choice.workers, stop.check, weaving)
 
     where = (choice.workers, choice.address, stop.check, watch, compile_first)
-    start = (_prepare(exact, weaving), choice.start_s)
+    start = (_prepare(exact, weaving), choice.start_s, session)
     try:
         with stop, make_executor(choice.name, study.context, *where, *start) as executor:
             watch.workers = executor.workers

@@ -84,6 +84,20 @@ class Crew:
             return self.count or 1
         return self.count or self.nodes.cpus
 
+    def turn_to(
+        self,
+        context: Any,
+        limits: ProcessLimits,
+        stages: Stages,
+        check: Callable[[], None],
+    ) -> None:
+        """Have all workers, of which none is busy, work for another study; see the class."""
+        self.context, self.limits = context, limits
+        self.stages, self.check = stages, check
+        for member in self._members.values():
+            # a worker that has died says so when it is asked for something
+            member.handle.turn_to.remote(context, limits)
+
     def idle(self, busy: set[int]) -> list[int]:
         """Return the workers that have started and are not busy."""
         return [n for n, member in self._members.items() if member.key and n not in busy]

@@ -117,10 +117,8 @@ class LimitedProcess:
 
     def __init__(self, code: str, first: bytes, limits: ProcessLimits) -> None:
         self._code = code
-        self._first = first
-        self._limits = limits
-        share = MACHINE_SHARE * machine_bytes()
-        self._most_bytes = share if limits.memory_mb is None else limits.memory_mb * MB
+        self._first, self._limits = first, limits
+        self._most_bytes = _most_bytes(limits)
         self._process: subprocess.Popen[bytes] | None = None
         self._line: Connection | None = None
         self._talk: _Talk | None = None
@@ -128,6 +126,21 @@ class LimitedProcess:
         ended = self._start()
         if ended is not None:
             raise ChildProcessError(f"the process of a worker {ended.how}, before it was ready")
+
+    def turn_to(self, first: bytes, limits: ProcessLimits) -> None:
+        """Tell the process something else first; it may remember what it was told before.
+
+        One that ends over it is replaced when the next question comes.
+
+        Args:
+            first: what it is told.
+            limits: that it is held to from now on.
+        """
+        self._first, self._limits = first, limits
+        self._most_bytes = _most_bytes(limits)
+        if self._process is not None:
+            self._exchange(first, inf)
+            self._fresh = False
 
     def ask(self, question: bytes) -> bytes | Ended:
         """Return the answer, or why there is none."""
@@ -225,6 +238,11 @@ class LimitedProcess:
         except subprocess.TimeoutExpired:
             code = self.end()
         return f"was killed by {Signals(-code).name}" if code < 0 else f"ended with code {code}"
+
+
+def _most_bytes(limits: ProcessLimits) -> float:
+    given = limits.memory_mb
+    return MACHINE_SHARE * machine_bytes() if given is None else given * MB
 
 
 class _Talk(Thread):

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from archloom.studies.engine.progress import SILENT, Stages
-from archloom.studies.storage import Lost, TaskResult, tell
+from archloom.studies.storage import Lost, TaskResult
 
 from ..interrupt import Stopped
 from ..trial_task import TaskContext, TrialTask
-from .cluster import check_reachable, connect
+from .cluster import check_reachable
 from .crew import Crew
 from .executor import Executor, InlineExecutor, Key, Started, nothing
 from .limited_process import ProcessLimits
@@ -25,6 +25,7 @@ from .nodes import Nodes
 from .outcomes import Gone, Outcome, machine_errors, outcome_of
 from .placement import Placed, Placement
 from .pulse import Pulse
+from .ray_session import RaySession
 
 #: Seconds between two looks at whether the user wants to stop.
 _PATIENCE_S: Final = 0.2
@@ -43,6 +44,7 @@ class RayExecutor(Executor):
         workers: how many; None for the cores that this process may use, or those of the cluster.
         address: host:port of a running cluster; None starts Ray on this machine, with just the
             workers.
+        session: Ray and workers that others have used before, and use later; None for its own.
 
     A trial goes on in the worker that had it before, unless that one has too much to do. Workers
     that a cluster has no room for yet join when it has. A worker that dies, or whose machine has no
@@ -74,7 +76,10 @@ class RayExecutor(Executor):
         before: Callable[[], None] = lambda: None,
         prepare: Callable[[int], int] = lambda _: 0,
         start_s: float = 120.0,
+        session: RaySession | None = None,
     ) -> None:
+        self._own = session is None
+        self._session = session or RaySession()
         self._before = before
         self._prepare = prepare
         self._pulse = Pulse(context.limits.stall_s)
@@ -85,7 +90,6 @@ class RayExecutor(Executor):
         self._address = address
         self._start_s = start_s
         self._crew: Crew | None = None
-        self._connected = False
         self._placement = Placement()
         # what is asked of workers
         self._asked: dict[Any, tuple[int, Key]] = {}
@@ -105,17 +109,14 @@ class RayExecutor(Executor):
             self._connect()
 
     def _connect(self) -> None:
-        if self._connected:
+        if self._session.fits(self._address, self._count):
             return
         here, cores = self._address is None, self._cores
         self._stages.begin(f"starting Ray with {cores} workers" if here else "joining the cluster")
-        # from here on there may be processes to end
-        self._connected = True
         try:
-            connect(self._address, cores, self._start_s)
+            self._session.connect(self._address, self._count, cores, self._start_s)
         finally:
             self._stages.end()
-        tell("ray_started", address=self._address or "local")
 
     @property
     def _cores(self) -> int:
@@ -130,29 +131,32 @@ class RayExecutor(Executor):
         self._connect()
         import ray
 
-        nodes = None if here else Nodes(self._prepare)
-        count = self._cores if here else self._count
         limits = self._context.limits
         held_to = ProcessLimits(limits.cpu_s, limits.memory_mb, limits.stall_s)
         # workers pass it on to their processes as it is
         pickled: Callable[[TaskContext], bytes] = ray.cloudpickle.dumps
         shared = ray.put(pickled(self._context))
-        return Crew(shared, held_to, count, nodes, self._stages, self._check, self._start_s)
+        crew = self._session.crew
+        if crew is None:
+            nodes = None if here else Nodes(self._prepare)
+            count = self._cores if here else self._count
+            told = (self._stages, self._check, self._start_s)
+            crew = self._session.crew = Crew(shared, held_to, count, nodes, *told)
+        else:
+            crew.turn_to(shared, held_to, self._stages, self._check)
+        return crew
 
     def __exit__(self, *_: object) -> None:
         self.let_go()
 
     def let_go(self) -> None:
-        """End Ray, or leave the cluster."""
-        if not self._connected:
-            return
-        import ray
-
-        self._crew, self._connected = None, False
+        """End Ray, or leave the cluster; a session that others use stays, unless workers are still
+        busy."""
+        busy, self._crew = bool(self._asked), None
         for content in (self._asked, self._tasks, self._waiting):
             content.clear()
-        ray.shutdown()
-        tell("ray_ended")
+        if self._own or busy:
+            self._session.close()
 
     def submit(self, key: Key, task: TrialTask, started: Started = nothing) -> None:
         """Have a task done."""
@@ -285,13 +289,15 @@ def make_executor(
     before: Callable[[], None] = lambda: None,
     prepare: Callable[[int], int] = lambda _: 0,
     start_s: float = 120.0,
+    session: RaySession | None = None,
 ) -> Executor:
     """Return the executor called ``name``: ``inline`` or ``ray``.
 
     ``check`` may raise to stop; ``stages`` hears of what takes time besides tasks; ``before`` is
     called once, before the first task; on a cluster it is ``prepare``, on each of its nodes. If Ray
-    takes more than ``start_s`` to start, this process ends, see :func:`.cluster.connect`.
+    takes more than ``start_s`` to start, this process ends, see :func:`.cluster.connect`. With a
+    ``session`` it is started, with its workers, once for all that share it.
     """
     if name == "inline":
         return InlineExecutor(context, check, before)
-    return RayExecutor(context, workers, address, check, stages, before, prepare, start_s)
+    return RayExecutor(context, workers, address, check, stages, before, prepare, start_s, session)

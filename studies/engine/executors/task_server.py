@@ -31,6 +31,12 @@ def serve() -> None:
             context: TaskContext = pickle.loads(line.recv_bytes())
             line.send_bytes(READY)
             while True:
-                line.send_bytes(pickle.dumps(perform(context, pickle.loads(line.recv_bytes()))))
+                asked = pickle.loads(line.recv_bytes())
+                if isinstance(asked, TaskContext):
+                    # another study; what it has in common with those before is still known
+                    context = asked
+                    line.send_bytes(READY)
+                else:
+                    line.send_bytes(pickle.dumps(perform(context, asked)))
         except (EOFError, ConnectionError):
             return

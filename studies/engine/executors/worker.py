@@ -39,6 +39,10 @@ class Worker:
     def alive(self) -> None:
         """Answer at once, whatever is being done."""
 
+    def turn_to(self, context: bytes, limits: ProcessLimits) -> None:
+        """Do the tasks of another study from now on; see the class."""
+        self._process.turn_to(context, limits)
+
     def perform(self, task: bytes) -> bytes | Ended:
         """Do a task; return its pickled outcome, or why there is none."""
         return self._process.ask(task)

@@ -6,8 +6,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .progress import Progress as Progress
-    from .search_row import SearchRow as SearchRow
-    from .search_rows import searched as searched
+    from .search_rows import SearchRow as SearchRow, searched as searched
     from .search_studies import RunStudy as RunStudy
     from .search_table import SearchTable as SearchTable
 else:

@@ -7,6 +7,7 @@ when a method or a seed joins it, and nothing else decides them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 from archloom.search import ObjectiveSet, hypervolume, non_dominated
@@ -59,11 +60,11 @@ class Found:
 
     Attributes:
         share: its hypervolume over that of all searches together, from 0 to 1.
-        plans: that it had evaluated when the share was :data:`SHARE`; None if it never was.
+        plans: that it had evaluated when the share was :data:`SHARE`; infinite if it never was.
     """
 
     share: float
-    plans: int | None
+    plans: float
 
 
 def compared(searches: Sequence[Sequence[Step]]) -> list[Found]:
@@ -74,7 +75,7 @@ def compared(searches: Sequence[Sequence[Step]]) -> list[Found]:
     """
     every = [row for steps in searches for step in steps for row in step.costs]
     if not every:
-        return [Found(0.0, None) for _ in searches]
+        return [Found(0.0, inf) for _ in searches]
     if len({len(row) for row in every}) > 1:
         raise ValueError("searches with other objectives have no hypervolume in common")
     front = [row for row, stays in zip(every, non_dominated(every), strict=True) if stays]
@@ -84,10 +85,10 @@ def compared(searches: Sequence[Sequence[Step]]) -> list[Found]:
 
 
 def _found(steps: Sequence[Step], corner: Sequence[float], whole: float) -> Found:
-    rows, share, plans = list[tuple[float, ...]](), 0.0, None
+    rows, share, plans = list[tuple[float, ...]](), 0.0, inf
     for step in steps:
         rows += step.costs
         share = hypervolume(rows, corner) / whole
-        if plans is None and share >= SHARE:
-            plans = step.plans
+        if share >= SHARE:
+            plans = min(plans, step.plans)
     return Found(share, plans)

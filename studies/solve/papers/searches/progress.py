@@ -68,11 +68,9 @@ class Progress:
         return inf
 
 
-def aim_of(searches: Sequence[Progress]) -> float | None:
-    """Return the median of what searches ended with; None if none found a design."""
-    found = [one.best[-1] for one in searches if one.best]
-    known = [best for best in found if best is not None]
-    return median(known) if known else None
+def aim_of(searches: Sequence[Progress]) -> float:
+    """Return the median of what searches that found a design ended with."""
+    return median([best for one in searches if (best := one.best[-1]) is not None])
 
 
 def progress_of(front: "Front", trials: "Sequence[Trial]", baseline: "Trial | None") -> Progress:

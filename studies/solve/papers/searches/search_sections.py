@@ -1,11 +1,14 @@
 """Entries of a table of searches: cases, methods, published figures; and what rows have."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
+from archloom.space import did_you_mean
 from archloom.studies.config import (
     METHODS,
     NAME_FORM,
+    PICKED,
     STUDY_NAME,
     Section,
     each,
@@ -50,16 +53,17 @@ METRICS: Final = {
 #: of rows, the networks of the search together
 SEARCHED: Final = "searched"
 
-#: what stands for the networks of cases that are averaged
-AVERAGE: Final = "average"
+#: figures that a mean of cases has
+MEANS: Final = (
+    *("throughput_gain", "perf_per_tdp_gain"),
+    *("throughput_over_first", "perf_per_tdp_over_first"),
+    *("energy_gain", "speedup", "edp_gain"),
+    *("energy_over_first", "latency_over_first", "edp_over_first"),
+    *("energy_gain_over_first_baseline", "speedup_over_first_baseline"),
+    "edp_gain_over_first_baseline",
+)
 
 _NAME: Final = text(STUDY_NAME, 60, NAME_FORM)
-
-
-def _names(entry: Any) -> Any:
-    """Return names as a list; one may stand by itself."""
-    return [entry] if isinstance(entry, str) else entry
-
 
 #: other values for keys of the study
 CHANGES: Final = changes_of("a study file")
@@ -71,12 +75,10 @@ class Case(Section):
 
     Attributes:
         name: in the table.
-        average: rows of averages that it belongs to: a name, or several.
         changes: keys of the study file.
     """
 
     name: Annotated[str, _NAME]
-    average: Annotated[tuple[str, ...], each(_NAME).prepared(_names)] = ()
     changes: Annotated[dict[str, Any], CHANGES] = field(default_factory=dict)
 
 
@@ -87,12 +89,53 @@ class Method(Section):
     Attributes:
         name: in the table.
         method: as ``archloom run --method`` takes it; None for the study as it is.
+        picked_from: another method, whose searches these are; None for its own.
+        pick: rule that picks their designs, with its defaults; None for that of the study.
         changes: keys of the study file.
     """
 
     name: Annotated[str, _NAME]
     method: Annotated[str | None, named_one("method", lambda: list(METHODS)).or_none()] = None
+    picked_from: Annotated[str | None, text().or_none()] = None
+    pick: Annotated[str | None, named_one("pick rule", lambda: list(PICKED)).or_none()] = None
     changes: Annotated[dict[str, Any], CHANGES] = field(default_factory=dict)
+
+
+def searcher(methods: Sequence[Method], method: Method) -> Method:
+    """Return the method whose searches a method's designs are picked from."""
+    if method.picked_from is None:
+        return method
+    return next(one for one in methods if one.name == method.picked_from)
+
+
+def picked_wrongly(methods: Sequence[Method]) -> Iterator[str]:
+    """Yield what is wrong with methods that have no searches of their own."""
+    own = [method.name for method in methods if method.picked_from is None]
+    for i, method in enumerate(methods):
+        if method.picked_from is None:
+            continue
+        if method.picked_from not in own:
+            hint = did_you_mean(method.picked_from, own)
+            yield f"methods[{i}].picked_from: {method.picked_from!r} does not search; {hint}"
+        for key in ("method", "changes"):
+            if getattr(method, key):
+                yield (
+                    f"methods[{i}].{key}: the searches are those of {method.picked_from}; leave it "
+                    "out"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean(Section):
+    """Geometric means of ratios over some cases.
+
+    Attributes:
+        name: in the table, where others have the name of a case.
+        cases: names of cases.
+    """
+
+    name: Annotated[str, _NAME]
+    cases: Annotated[tuple[str, ...], each(text(), 1)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,8 +40,8 @@ class SeedFigures:
         images_per_s: inferences per second, the geometric mean of networks.
         baseline_energy_mj, baseline_latency_ms: of the baseline; None if there is none.
         baseline_images_per_s, baseline_tdp_w: likewise.
-        steps: its batches; empty for held-out networks, and for averages.
-        progress: of the search, and the designs that it found; likewise None.
+        progress: of the search, and the designs that it found.
+        steps: its batches; empty for held-out networks.
     """
 
     seed: int
@@ -51,19 +51,21 @@ class SeedFigures:
     energy_mj: float
     latency_ms: float
     images_per_s: float
+    progress: Progress
     baseline_energy_mj: float | None = None
     baseline_latency_ms: float | None = None
     baseline_images_per_s: float | None = None
     baseline_tdp_w: float | None = None
     steps: tuple[Step, ...] = ()
-    progress: Progress | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "SeedFigures":
         """Return the figures of plain values."""
-        steps = tuple(map(Step.from_json, data["steps"]))
-        progress = data["progress"] and Progress.from_json(data["progress"])
-        return cls(**{**data, "steps": steps, "progress": progress})
+        parts = {
+            "progress": Progress.from_json(data["progress"]),
+            "steps": tuple(map(Step.from_json, data["steps"])),
+        }
+        return cls(**{**data, **parts})
 
     @property
     def baseline(self) -> dict[str, float]:
@@ -86,7 +88,7 @@ class SeedFigures:
             "plans": float(self.plans),
             "images_per_s": self.images_per_s,
             "perf_per_tdp": self.images_per_s / self.tdp_w,
-            **(self.progress.values if self.progress else {}),
+            **self.progress.values,
         }
         if theirs := self.baseline:
             found["energy_gain"] = theirs["energy_mj"] / self.energy_mj
@@ -162,14 +164,24 @@ def _origin(keys: tuple[Any, ...], origins: tuple[tuple[str, Mapping[str, Any]],
                 f"{_STUDY}.")  # fmt: skip
 
 
-def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]:
+def figures_of(
+    together: str, folder: Path, seed: int, pick: str | None = None
+) -> dict[str, SeedFigures]:
     """Return the figures of a study that ended: of its networks together, and of each that is held
-    out; empty if it found no design."""
-    front, baseline = read_front(folder), read_baseline(folder)
+    out; empty if it found no design.
+
+    Args:
+        together: how figures of networks are put together.
+        folder: of the study.
+        seed: of the study.
+        pick: name of a pick rule; None for the study's own.
+    """
+    front, baseline = read_front(folder, pick), read_baseline(folder)
     if front.picked is None:
         return {}
     trials = read_trials(folder)
     plans = sum(trial.evaluations for trial in trials)
+    progress = progress_of(front, trials, baseline)
     held_out = front.on_held_out(front.picked)
     beside = next((one for one in front.held_out if one.number == BASELINE), None)
     sets = {SEARCHED: (front.picked.networks, baseline.networks if baseline else {})}
@@ -181,6 +193,7 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
         name: SeedFigures(
             *shared,
             *_cost(together, ours),
+            progress,
             *(
                 (*_cost(together, theirs), baseline.tdp_w)
                 if baseline and theirs.keys() == ours.keys()
@@ -189,11 +202,7 @@ def figures_of(together: str, folder: Path, seed: int) -> dict[str, SeedFigures]
         )
         for name, (ours, theirs) in sets.items()
     }
-    found[SEARCHED] = replace(
-        found[SEARCHED],
-        steps=steps_of(trials, front.objective_set),
-        progress=progress_of(front, trials, baseline),
-    )
+    found[SEARCHED] = replace(found[SEARCHED], steps=steps_of(trials, front.objective_set))
     return found
 
 

@@ -3,7 +3,7 @@
 docs/validation/papers.md ("Tables of searches") explains the keys.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final
 
@@ -16,7 +16,7 @@ from archloom.studies.config import (
 
 from ..figures import Metric
 from ..heading import Heading
-from .search_sections import CHANGES, METRICS, Case, Method, PublishedSearch
+from .search_sections import CHANGES, METRICS, Case, Mean, Method, PublishedSearch, picked_wrongly
 from .search_studies import study_faults
 from .study_source import StudySource, study_source
 
@@ -27,12 +27,13 @@ an inference, latency that of a pass, and EDP their product. Gains are relative 
 the study, whose software is searched with the full budget. `over first` is relative to the median
 of the first method of the table with the same networks; `over first's baseline` is relative to the
 baseline with the first method's software search. `hypervolume of all known` is that of a search
-over that of all searches of its case together, and `plans to 90% of it` how many plans a search
-had evaluated when it was 0.9. `average` is a geometric mean over cases. `searched` are the networks
-of the search together; others are held out. Perf/TDP is inferences per second over TDP; rates of
-several networks are geometric means. `best at half` is the best figure of the first objective after
-half of the trials, relative to that at the end. `trials to 95% of first` counts the trials until it
-is within 5% of what the first method ends with (median)."""
+over that of all searches of its case together, and `plans to 90% of it` counts the plans that a
+search had evaluated when it was 0.9. `searched` are the networks of the search
+together; others are held out. Perf/TDP is inferences per second over TDP; rates of several networks
+are geometric means, as are the rows that stand for several cases. `best at half` is the best figure
+of the first objective after half of the trials, relative to that at the end; `trials to 95% of
+first` counts the trials until it is within 5% of what the first method ends with (median), and is
+`never` where most searches do not get there."""
 
 #: figures of rows that ask for none
 _USUAL: Final = ("plans", "area_mm2", "energy_mj", "latency_ms", "edp_mj_ms", "edp_over_first")
@@ -60,6 +61,7 @@ class SearchTable(Heading):
         cases: what is searched.
         methods: how each case is searched.
         seeds: of the studies, each of them for all rows.
+        means: rows that stand for several cases.
         picture: ``bars`` of figures, ``curves`` of the best figure so far, or the ``front`` of two
             objectives.
         together: how figures of the networks of a search are put together.
@@ -77,6 +79,7 @@ class SearchTable(Heading):
     cases: Annotated[tuple[Case, ...], each(Case, 1)]
     methods: Annotated[tuple[Method, ...], each(Method, 1)]
     seeds: Annotated[tuple[int, ...], each(whole(0, most=2**63 - 1), 1).prepared(_seeds)] = (0,)
+    means: Annotated[tuple[Mean, ...], each(Mean)] = field(default=())
     picture: Annotated[str, word("bars", "curves", "front")] = "bars"
     together: Annotated[str, word("geometric_mean", "sum")] = "geometric_mean"
     figures: Annotated[tuple[str, ...], each(word(*METRICS), 1)] = _USUAL
@@ -95,12 +98,10 @@ class SearchTable(Heading):
     def contradictions(self) -> Iterator[str]:
         """Yield what is wrong between entries, and with the studies that they make."""
         labels = {"case": [c.name for c in self.cases], "method": [m.name for m in self.methods]}
-        averages = {name for case in self.cases for name in case.average}
-        for label in sorted(averages.intersection(labels["case"])):
-            yield f"cases: {label!r} is a case and an average; their names must differ"
         for key, found in {**labels, "seed": list(map(str, self.seeds))}.items():
             for label in sorted({one for one in found if found.count(one) > 1}):
                 yield f"{key}s: {label!r} occurs twice; entries must differ"
+        yield from self._wrong_means(labels["case"])
         for i, method in enumerate(self.methods):
             fusion = method.changes.get("software")
             heedless: list[str] = [key for key in _OF_METHODS if key in method.changes]
@@ -111,22 +112,35 @@ class SearchTable(Heading):
                     f"methods[{i}].changes.{key}: method {method.method} decides it; leave out one "
                     "of the two"
                 )
-        for i, method in enumerate(self.methods):
             if _OBJECTIVES in method.changes:
                 yield (
                     f"methods[{i}].changes.{_OBJECTIVES}: all methods of a case need the same; "
                     "change them in the study or in cases"
                 )
+        if wrong := list(picked_wrongly(self.methods)):
+            yield from wrong
+            return
         yield from study_faults(self.study, self.changes, self.cases, self.methods, self.seeds[0])
 
     def astray(self) -> Iterator[str]:
         """Yield published figures whose row or metric there is not."""
-        averages = {name for case in self.cases for name in case.average}
-        labels = {"case": [c.name for c in self.cases], "method": [m.name for m in self.methods]}
+        rows = [*self.cases, *self.means]
+        labels = {"case": [one.name for one in rows], "method": [m.name for m in self.methods]}
         for i, theirs in enumerate(self.published):
-            for key, known in {**labels, "case": [*labels["case"], *sorted(averages)]}.items():
+            for key, known in labels.items():
                 if (label := getattr(theirs, key)) not in known:
                     hint = did_you_mean(label, known)
                     yield f"published[{i}].{key}: {label!r} is unknown; {hint}"
             if theirs.metric not in self.figures:
                 yield f"published[{i}].metric: {theirs.metric} is none of the figures"
+
+    def _wrong_means(self, cases: Sequence[str]) -> Iterator[str]:
+        """Yield what is wrong with the means of cases."""
+        taken = list(cases)
+        for i, mean in enumerate(self.means):
+            for j, case in enumerate(mean.cases):
+                if case not in cases:
+                    yield f"means[{i}].cases[{j}]: {case!r} is unknown; {did_you_mean(case, cases)}"
+            if mean.name in taken:
+                yield f"means[{i}].name: {mean.name!r} is the name of another row"
+            taken.append(mean.name)
