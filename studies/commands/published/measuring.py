@@ -1,4 +1,8 @@
-"""``archloom reproduce``: tables of papers, measured, printed, written and drawn."""
+"""``archloom reproduce``: tables of papers, measured, printed, written and drawn.
+
+``files.py`` finds the tables, ``tables.py`` puts them in words, ``pages.py`` in HTML, and
+``overview.py`` is about all results in a directory.
+"""
 
 import os
 from collections.abc import Sequence
@@ -24,6 +28,8 @@ from archloom.studies.storage import write_whole
 
 from ...errors import INTERRUPTED, NOTHING_FOUND, UserError, writing
 from .files import asked_tables
+from .overview import overview, results_in
+from .pages import overview_page, table_page
 from .searching import studies_of
 from .tables import markdown, printed
 
@@ -81,8 +87,11 @@ def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "
     if len(kept) == 1 and failed:
         raise failed.popitem()[1]
     _show(done, as_json, console)
-    for name in done if wish.out is not None else ():
-        print_line(f"wrote {wish.out}/{name}.json, .md and .png", notes)
+    if wish.out is not None and done:
+        for name in done:
+            print_line(f"wrote {wish.out}/{name}.json, .md, .png and .html", notes)
+        _write_overview(wish.out)
+        print_line(f"wrote {wish.out}/papers.md and index.html", notes)
     nothing = [name for name, results in done.items() if not results.feasible]
     for name in nothing:
         print_line(f"{name}: nothing in this table can run", notes)
@@ -131,7 +140,14 @@ def _measure(results: Results, out: Path | None, name: str, view: Watch) -> Resu
     if out is not None:
         _write(out / f"{name}.md", markdown(name, found))
         draw_table(found, out / f"{name}.png")
+        _write(out / f"{name}.html", table_page(name, found, out / f"{name}.png"))
     return found
+
+
+def _write_overview(out: Path) -> None:
+    found = results_in(out)
+    _write(out / "papers.md", overview(found))
+    _write(out / "index.html", overview_page(found))
 
 
 class _Clock:

@@ -16,6 +16,9 @@ from .table_file import table_of
 
 FORMAT: Final = "archloom paper table 1"
 
+#: how files of results begin
+_BEGIN: Final = f'{{"format": "{FORMAT}"'
+
 #: keys of a table that no row depends on
 _SAID: Final = frozenset({"title", "note", "paper", "source", "figures", "published"})
 
@@ -89,6 +92,15 @@ def results_text(results: Results) -> str:
     }
     rows = ",\n".join(json.dumps(row.to_json(), separators=(",", ":")) for row in results.rows)
     return f'{json.dumps(head)[:-1]}, "rows": [\n{rows}\n]}}\n'
+
+
+def is_results(path: Path) -> bool:
+    """Whether a file says that it holds results of a table."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(len(_BEGIN)) == _BEGIN
+    except (OSError, ValueError):
+        return False
 
 
 def read_results(path: Path) -> Results:

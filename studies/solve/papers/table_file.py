@@ -2,7 +2,7 @@
 keys."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,8 +86,10 @@ def read_table_file(path: Path) -> TableFile:
     data = dict(document.data)
     own = {key: data.pop(key) for key in BudgetKeys.layout if key in data}
     keys, wrong = BudgetKeys(), Faults()
-    with collecting(wrong):
-        keys = BudgetKeys.read(own, Reading(path.parent))
+    for key, entry in own.items():
+        with collecting(wrong):
+            found = BudgetKeys.read({key: entry}, Reading(path.parent))
+            keys = replace(keys, **{key: getattr(found, key)})
     for fault in wrong:
         faults.add(document.place(fault.place.keys), fault.message)
     tables = _at_budgets(document, data, keys, Reading(path.parent), faults)

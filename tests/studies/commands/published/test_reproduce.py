@@ -1,4 +1,4 @@
-"""``archloom reproduce``, and what docs/validation/layerweaver/ keeps of it."""
+"""``archloom reproduce``, and what docs/papers/ keeps of it."""
 
 import json
 from dataclasses import replace
@@ -16,8 +16,7 @@ from archloom.studies.solve.papers.results import read_results
 
 from ....source_tree import ROOT
 
-KEPT = ROOT / "docs" / "validation" / "layerweaver"
-KEPT_PLANS = ROOT / "docs" / "validation" / "papers"
+KEPT = ROOT / "docs" / "papers"
 TABLES = own_tables()
 STREAMS = [name for name in TABLES if name.startswith("layerweaver_")]
 PLANS = ["deepfrack", "fast_designs"]
@@ -86,11 +85,11 @@ def test_kept_results_are_those_of_the_file_and_a_sample_comes_out_again(name):
 
 @pytest.mark.parametrize("name", PLANS)
 def test_kept_plans_are_those_of_the_file_and_a_sample_comes_out_again(name):
-    kept = read_results(KEPT_PLANS / f"{name}.json")
+    kept = read_results(KEPT / f"{name}.json")
     assert kept.version == version("archloom")
     assert kept.table == read_table(TABLES[name])
     assert kept.sets is None
-    assert (KEPT_PLANS / f"{name}.md").read_text() == markdown(name, kept)
+    assert (KEPT / f"{name}.md").read_text() == markdown(name, kept)
     # the last design, the first network and effort
     asked = replace(
         kept.table,
@@ -111,7 +110,9 @@ def test_plans_of_a_file_of_ones_own_are_printed_written_and_drawn(tmp_path):
     path.write_text(PLANNED)
     done = run(path, "--out", out)
     assert done.exit_code == 0, done.output
-    assert {one.name for one in out.iterdir()} == {"plans.json", "plans.md", "plans.png"}
+    assert {one.name for one in out.iterdir()} == {
+        "plans.json", "plans.md", "plans.png", "plans.html", "papers.md", "index.html",
+    }  # fmt: skip
     text = (out / "plans.md").read_text()
     assert text.startswith("# Fused\n\n`archloom reproduce plans`, version ")
     assert "| design | planner | EDP gain |" in text
@@ -128,8 +129,9 @@ def test_without_a_table_all_are_listed():
     listed = run()
     assert listed.exit_code == 0
     for name in TABLES:
-        assert f"archloom reproduce {name} " in listed.output
-    assert json.loads(run("--json").output)["layerweaver_pairs"].startswith("Streams of 16 pairs")
+        assert f" {name} " in listed.output
+    about = json.loads(run("--json").output)["layerweaver_pairs"]
+    assert about["title"].startswith("Streams of 16 pairs")
 
 
 def test_a_file_of_ones_own_is_measured_written_drawn_and_not_again(tmp_path):
@@ -138,7 +140,9 @@ def test_a_file_of_ones_own_is_measured_written_drawn_and_not_again(tmp_path):
     done = run(path, "--out", out)
     assert done.exit_code == 0, done.output
     assert "Published figures" in done.output
-    assert {one.name for one in out.iterdir()} == {"small.json", "small.md", "small.png"}
+    assert {one.name for one in out.iterdir()} == {
+        "small.json", "small.md", "small.png", "small.html", "papers.md", "index.html",
+    }  # fmt: skip
     text = (out / "small.md").read_text()
     assert text.startswith("# Small\n\n`archloom reproduce small`, version ")
     assert "| ANTT, memory_centric, batch 1, layerweaver | 1.27 | " in text

@@ -94,7 +94,8 @@ def test_rows_have_the_medians_of_what_ordinary_studies_picked(out):
 
 def test_what_is_written_can_be_read_by_people(out):
     assert {p.name for p in out.iterdir()} == {
-        "small.json", "small.md", "small.png", "small-studies",
+        "small.json", "small.md", "small.png", "small.html", "small-studies",
+        "papers.md", "index.html",
     }  # fmt: skip
     text = (out / "small.md").read_text()
     assert "| case | network | method | EDP gain | plans evaluated | EDP over first |" in text
