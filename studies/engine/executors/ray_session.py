@@ -52,7 +52,12 @@ class RaySession:
         self.close()
         # from here on there may be processes to end
         self.connected, self._place = True, (address, workers)
-        connect(address, cores, start_s)
+        try:
+            connect(address, cores, start_s)
+        except BaseException:
+            # what was half started fits nobody
+            self.close()
+            raise
         tell("ray_started", address=address or "local")
 
     def close(self) -> None:

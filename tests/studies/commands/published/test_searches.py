@@ -7,6 +7,7 @@ from statistics import median
 import pytest
 from click.testing import CliRunner
 
+from archloom.search import hypervolume, non_dominated
 from archloom.studies.analysis import read_front
 from archloom.studies.commands.cli import app
 from archloom.studies.config import load_config
@@ -35,7 +36,10 @@ kind: searches
 title: Searches
 study: mine.yaml
 cases: [{name: one}, {name: both, changes: {workloads: [tiny_cnn, tiny_mobile], validation: []}}]
-methods: [{name: msh}, {name: plain, changes: {halving: {name: none, evaluations: 3}}}]
+methods:
+  - {name: msh}
+  - {name: plain, changes: {halving: {name: none, evaluations: 3}}}
+  - {name: least, picked_from: msh, pick: lexicographic}
 seeds: 2
 figures: [edp_gain, plans, edp_over_first]
 published:
@@ -69,8 +73,11 @@ def test_rows_have_the_medians_of_what_ordinary_studies_picked(out):
         ("one", "tiny_mobile", "msh"),
         ("one", "searched", "plain"),
         ("one", "tiny_mobile", "plain"),
+        ("one", "searched", "least"),
+        ("one", "tiny_mobile", "least"),
         ("both", "searched", "msh"),
         ("both", "searched", "plain"),
+        ("both", "searched", "least"),
     ]
     edp, gain, plans = {}, [], []
     for method in ("msh", "plain"):
@@ -90,6 +97,33 @@ def test_rows_have_the_medians_of_what_ordinary_studies_picked(out):
     ratio = median(edp["plain"]) / median(edp["msh"])
     assert figures["edp_over_first"] == pytest.approx(ratio)
     assert rows["both", "searched", "msh"].figures["edp_over_first"] == pytest.approx(1)
+
+
+def test_hypervolumes_are_those_of_the_fronts_below_one_corner(out):
+    rows = {row.method: row for row in read_results(out / "small.json").rows if row.case == "both"}
+    fronts = {}
+    for folder in (out / "small-studies").glob("both-*"):
+        front = read_front(folder)
+        fronts[folder.name] = [trial.costs(front.objective_set) for trial in front.members]
+    every = [costs for front in fronts.values() for costs in front]
+    known = [costs for costs, stays in zip(every, non_dominated(every), strict=True) if stays]
+    corner = [1.1 * max(column) for column in zip(*known, strict=True)]
+    shares = {
+        name: hypervolume(front, corner) / hypervolume(known, corner)
+        for name, front in fronts.items()
+    }
+    for method in ("msh", "plain"):
+        mine = [shares[f"both-{method}-{seed}"] for seed in (0, 1)]
+        assert rows[method].figures["hypervolume"] == pytest.approx(median(mine))
+        assert rows[method].spread("hypervolume") == pytest.approx((min(mine), max(mine)))
+    assert 0 < max(shares.values()) <= 1 + 1e-9
+    # the same searches, of which another design is picked
+    assert {p.name for p in (out / "small-studies").iterdir()}.isdisjoint({"both-least-0"})
+    for metric in ("hypervolume", "plans", "plans_to_90_percent"):
+        assert rows["least"].figures[metric] == rows["msh"].figures[metric]
+    for seed in (0, 1):
+        least = read_front(out / "small-studies" / f"both-msh-{seed}", "lexicographic").picked
+        assert rows["least"].seeds[seed].area_mm2 == least.area_mm2
 
 
 def test_what_is_written_can_be_read_by_people(out):
@@ -123,7 +157,7 @@ def test_a_run_that_was_stopped_goes_on_and_ends_the_same(out, tmp_path, monkeyp
     assert (journal.read_bytes(), journal.stat().st_mtime_ns) == kept
     rows, all_rows = (read_results(folder / "small.json").rows for folder in (again, out))
     assert rows == all_rows[: len(rows)]
-    assert len(rows) == 4
+    assert len(rows) == 6
 
 
 def test_without_a_folder_nothing_stays(tmp_path):
@@ -142,6 +176,12 @@ def test_without_a_folder_nothing_stays(tmp_path):
         ("{name: msh}", "{name: msh, method: hasko}", "method 'hasko' is unknown"),
         ("{name: plain,", "{name: plain, method: casco,", "changes.halving: method casco decides"),
         ("{name: plain,", "{name: msh,", "methods: 'msh' occurs twice"),
+        ("_from: msh", "_from: mhs", "methods[2].picked_from: 'mhs' does not search; did you mean"),
+        ("_from: msh", "_from: least", "methods[2].picked_from: 'least' does not search"),
+        ("_from: msh", "_from: msh, method: casco", "methods[2].method: the searches are those of"),
+        ("_from: msh", "_from: msh, changes: {trials: 3}", "methods[2].changes: the searches are"),
+        ("pick: lexic", "pick: lexik", "methods[2].pick: pick rule 'lexikographic' is unknown"),
+        ("changes: {halving", "changes: {objectives: [edp], halving", "changes.objectives: all"),
         ("seeds: 2", "seeds: [1, 1]", "seeds: '1' occurs twice"),
         ("case: one", "case: ome", "published[0].case: 'ome' is unknown; did you mean one"),
         ("metric: edp_gain", "metric: tdp_w", "published[0].metric: tdp_w is none of the figures"),
