@@ -11,17 +11,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: figures that are compared with something, which a picture shows rather than others
-_RATIOS: Final = ("gain", "speedup", "over_first")
+_RATIOS: Final = ("gain", "speedup", "over_first", "over_first_baseline", "hypervolume")
 
 #: panels of a picture
 _MOST: Final = 2
 
+#: groups of bars that can be told apart; of more, the rows that stand for several cases are shown
+_GROUPS: Final = 10
+
 
 def search_bars(table: PaperTable, rows: Sequence[SearchRow]) -> "Figure":
     """Return a picture with a panel for each figure, and a group of bars for each case and
-    network."""
+    network; where there are too many, one for each mean of cases."""
     from matplotlib.figure import Figure
 
+    means = [row for row in rows if not row.seeds]
+    if means and len({(row.case, row.network) for row in rows}) > _GROUPS:
+        rows = means
     ratios = [key for key in table.shown if key.endswith(_RATIOS)]
     metrics = (ratios or list(table.shown))[:_MOST]
     # without pyplot: no global state, no window, and nothing to close

@@ -60,7 +60,7 @@ MEANS: Final = (
     *("energy_gain", "speedup", "edp_gain"),
     *("energy_over_first", "latency_over_first", "edp_over_first"),
     *("energy_gain_over_first_baseline", "speedup_over_first_baseline"),
-    "edp_gain_over_first_baseline",
+    *("edp_gain_over_first_baseline", "hypervolume"),
 )
 
 _NAME: Final = text(STUDY_NAME, 60, NAME_FORM)

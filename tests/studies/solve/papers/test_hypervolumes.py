@@ -67,7 +67,7 @@ def test_steps_are_what_each_batch_adds_to_the_front() -> None:
         trial(1, 5, 0.5, 6.0),
         trial(2, 6, 1.0, 4.0),
     ]
-    objectives = ObjectiveSet.of((EDP, AREA))
+    objectives = ObjectiveSet.of((EDP, AREA), ())
     assert steps_of(trials, objectives) == (  # type: ignore[arg-type]
         Step(9, ((3.0, 2.0), (2.0, 3.0))),
         Step(15, ((1.0, 4.0),)),
