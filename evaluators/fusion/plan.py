@@ -93,16 +93,20 @@ class NetworkCost:
         return edp_js(self.energy_pj, self.latency_cycles, self.hardware, self.network.batch)
 
 
+def uneven_sub_batches(network: Network, parts: int) -> Infeasible:
+    """Return why a batch cannot be cut into so many parts."""
+    known = ", ".join(map(str, divisors(network.batch)))
+    hint = f"sub_batches must divide the batch: {known}"
+    return Infeasible("uneven_sub_batches", network.name, parts, network.batch, "images", hint)
+
+
 def network_cost(
     network: Network, plan: FusionPlan, hardware: Hardware, evaluate: GroupEvaluator
 ) -> NetworkCost | Infeasible:
     """Evaluate every group of ``plan``; the first infeasible one makes the plan infeasible."""
     network, groups = packed(network, hardware), list[GroupCost]()
     if network.batch % plan.sub_batches:
-        hint = f"sub-batches must divide the batch: {', '.join(map(str, divisors(network.batch)))}"
-        return Infeasible(
-            "uneven_sub_batches", network.name, plan.sub_batches, network.batch, "images", hint
-        )
+        return uneven_sub_batches(network, plan.sub_batches)
     for group, residents in zip(plan.groups, plan_residents(network, plan), strict=True):
         cost = evaluate(group, residents)
         if isinstance(cost, Infeasible):
