@@ -42,6 +42,12 @@ def kept_columns(groups: Sequence[Details]) -> dict[str, list[str]]:
     return {head: texts for head, texts in columns.items() if any(texts)}
 
 
+def parts_of(groups: Sequence[Details]) -> int:
+    """Return the sub-batches of a plan, which are those of all its groups."""
+    parts: int = groups[0].get("sub_batches", 1) if groups else 1
+    return parts
+
+
 def _pins_text(pins: Sequence[dict[str, str]]) -> str:
     """Return feature maps that stay in the buffer, each with the layer that reads it last there."""
     return ", ".join(f"{pin['layer']} until {pin['reader']}" for pin in pins)
