@@ -34,7 +34,9 @@ def of_all_parts(
         i: network.layers[i].weight_words for i in group.loaded_once if network.weight_owner(i) == i
     }
     loads = {i: loaded_words(count, hardware) for i, count in words.items()}
-    shares = tuple(_share(share, group.sub_batches, loads.get(share.layer)) for share in part.layers)
+    shares = tuple(
+        _share(share, group.sub_batches, loads.get(share.layer)) for share in part.layers
+    )
     late = _first_cycles(network, part, sum(words.values()), hardware) - part.latency_cycles
     return replace(
         part,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from math import inf
 from typing import ClassVar, Literal
 
 from archloom.evaluators.fusion import uneven_sub_batches
@@ -16,16 +16,16 @@ from archloom.space.fusion import (
     computation_numbers,
     computations,
     divisors,
+    layer_by_layer,
     plan_residents,
     sub_batch,
 )
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
-from ..one_shot import OneShotPlanner
 from ..parametric_search import HullVertex, least_product
 from ..plan_evaluator import MemoizedPlanEvaluator, ln_edp
-from ..protocol import Abilities
+from ..protocol import Abilities, FusionState
 from .coefficients import pinning_problem, steady_layers
 from .ilp import IlpSolution, IntegerProgram
 from .model import Form, LinearCost, PinnedData, PinningProblem, linear_cost
@@ -72,17 +72,17 @@ class PinningPlan:
         return (expected, *(f"{what}: layers beside it found no room" for what in given_up))
 
 
-class FastPlanner(OneShotPlanner):
-    """Evaluates layer by layer, then the program's plan; the better one stays.
+class FastPlanner:
+    """Evaluates layer by layer, then the plans of the program; the best one stays.
 
     Args:
-        evaluator: evaluates the layers, and the plan.
+        evaluator: evaluates the layers, and the plans.
         form: ``live`` minimises EDP; ``printed`` is FAST's: least latency, steady weights.
         steady_weights: whether the live form, too, may have weights on the chip before the pass
             begins. They are then never read from DRAM, which plans without them cannot match.
         sub_batches: into how many parts the batch is cut, which run one after another; ``auto``
-            solves the program for each number that divides the batch, and takes the plan of least
-            EDP. Weights of the live form may stay for all parts.
+            solves the program for each number that divides the batch, for a plan each. Weights of
+            the live form may stay for all parts.
 
     Raises:
         ValueError: ``sub_batches`` is below 1.
@@ -97,27 +97,49 @@ class FastPlanner(OneShotPlanner):
     ) -> None:
         if sub_batches != "auto" and sub_batches < 1:
             raise ValueError(f"sub_batches is {sub_batches}, must be at least 1, or auto")
-        super().__init__(
-            evaluator,
-            lambda: None if isinstance(self.answer, Infeasible) else self.answer.plan,
-            lambda: _notes(self.answer, evaluator.network),
-        )
-        self._layers, self._form, self._steady = evaluator, form, steady_weights
-        self._parts = sub_batches
+        self._evaluator, self._form, self._steady = evaluator, form, steady_weights
+        every = divisors(evaluator.network.batch)
+        self._numbers = every if sub_batches == "auto" else (sub_batches,)
+        self._answers: dict[int, PinningPlan | Infeasible] = {}
 
-    @cached_property
-    def answer(self) -> PinningPlan | Infeasible:
-        """The solution as a plan, or why nothing can stay anywhere."""
-        if self._parts != "auto":
-            return self._with(self._parts)
-        whole, *others = map(self._with, divisors(self._layers.network.batch))
-        found = [one for one in (whole, *others) if isinstance(one, PinningPlan)]
-        return min(found, key=lambda one: ln_edp(self._layers, one.plan)) if found else whole
+    def start(self, seed: int) -> FusionState:
+        """Return the state before anything was evaluated."""
+        return FusionState(seed)
 
-    def _with(self, parts: int) -> PinningPlan | Infeasible:
-        if self._form == "printed":
-            return printed_plan(self._layers, parts)
-        return live_plan(self._layers, self._steady, parts)
+    def advance(self, state: FusionState, budget: int) -> FusionState:
+        """Evaluate up to ``budget`` of the plans that were not evaluated yet."""
+        for _ in range(budget):
+            done = len(state.history)
+            if done == 0:
+                plan = layer_by_layer(self._evaluator.network)
+                first = ln_edp(self._evaluator, plan)
+                state = replace(state, best=plan, history=(first,))
+            elif done <= len(self._numbers):
+                state = self._with(state, self.answer(self._numbers[done - 1]))
+        return state
+
+    def _with(self, state: FusionState, found: PinningPlan | Infeasible) -> FusionState:
+        """Return the state after a plan was evaluated; notes are of the best one."""
+        plan = None if isinstance(found, Infeasible) else found.plan
+        cost = inf if plan is None else ln_edp(self._evaluator, plan)
+        better = plan is not None and cost < state.history[-1]
+        best = plan if plan is not None and better else state.best
+        notes = state.notes
+        if better or not notes:
+            notes = _notes(found, self._evaluator.network)
+        history = (*state.history, min(cost, state.history[-1]))
+        return replace(state, best=best, history=history, notes=notes)
+
+    def answer(self, parts: int) -> PinningPlan | Infeasible:
+        """Return the solution for so many sub-batches as a plan, or why nothing can stay
+        anywhere."""
+        if parts not in self._answers:
+            self._answers[parts] = (
+                printed_plan(self._evaluator, parts)
+                if self._form == "printed"
+                else live_plan(self._evaluator, self._steady, parts)
+            )
+        return self._answers[parts]
 
 
 class LiveFastPlanner(FastPlanner):
