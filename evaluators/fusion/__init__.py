@@ -2,9 +2,9 @@
 
 Read ``plan.py`` (a network), ``group.py`` (a group) and ``tile.py`` (a layer of a group).
 :mod:`.tiling` has the geometry of tiles, :mod:`.buffer` what they take of the shared buffer,
-``core_rounds.py`` tiles that run side by side, ``sub_batches.py`` batches that run in parts. ``timeline.py`` is for pictures, and
-``decoupled.py`` for schedules that time DRAM transfers themselves. :mod:`.optimus` is the cost that
-Optimus' planner minimises.
+``core_rounds.py`` tiles that run side by side, ``sub_batches.py`` batches that run in parts.
+``timeline.py`` is for pictures, and ``decoupled.py`` for schedules that time DRAM transfers
+themselves. :mod:`.optimus` is the cost that Optimus' planner minimises.
 """
 
 from typing import TYPE_CHECKING

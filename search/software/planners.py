@@ -79,7 +79,7 @@ def without_sub_batches(fusion: str) -> str | None:
 
 
 def undivided(options: Mapping[str, Any], networks: Iterable[Network]) -> str | None:
-    """Return why the batch of a network cannot be cut as a planner's options ask; None if it can."""
+    """Return why a batch cannot be cut as a planner's options ask; None if all can."""
     parts = options.get("sub_batches")
     if not isinstance(parts, int):
         return None

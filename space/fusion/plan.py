@@ -285,7 +285,8 @@ def _wrong_sub_batches(network: Network, plan: FusionPlan) -> Iterator[str]:
     names = [layer.name for layer in network.layers]
     counts = {group.sub_batches for group in plan.groups}
     if len(counts) > 1:
-        yield f"sub_batches must be the same in all groups, got {', '.join(map(str, sorted(counts)))}"
+        found = ", ".join(map(str, sorted(counts)))
+        yield f"sub_batches must be the same in all groups, got {found}"
     elif network.batch % plan.sub_batches:
         known = ", ".join(map(str, divisors(network.batch)))
         yield (

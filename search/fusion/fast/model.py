@@ -84,8 +84,8 @@ class PinnedData:
 
     Attributes:
         reads: (producer, reader) of each read from the buffer.
-        steady: layers whose weights never leave it; or, of a problem that loads them, stay there for
-            all sub-batches of a pass.
+        steady: layers whose weights never leave it; or, of a problem that loads them, stay there
+            for all sub-batches of a pass.
     """
 
     reads: frozenset[tuple[int, int]] = frozenset()

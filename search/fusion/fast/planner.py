@@ -249,8 +249,8 @@ def fitted_plan(
 ) -> PinningPlan:
     """Give up, where a layer does not fit, what saves least, until all layers fit.
 
-    The evaluator is of what one sub-batch runs. B_i is of the mapping that streams; what a layer needs beside operands that lie there whole
-    may be more.
+    The evaluator is of what one sub-batch runs. B_i is of the mapping that streams; what a layer
+    needs beside operands that lie there whole may be more.
     """
     pinned, dropped = solved.pinned, []
     while (stuck := _first_unplaceable(evaluator, pinned)) is not None:
