@@ -7,7 +7,14 @@ the shared buffer staged there; the group adds what moves between DRAM and that 
 from collections.abc import Callable, Hashable, Mapping
 
 from archloom.space import Infeasible
-from archloom.space.fusion import ALONE, Computation, FusionGroup, Residents, folded_of
+from archloom.space.fusion import (
+    ALONE,
+    Computation,
+    FusionGroup,
+    Residents,
+    folded_of,
+    sub_batch,
+)
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed
 from archloom.space.workload import Network
 
@@ -31,6 +38,7 @@ from .group_share import GroupCost, LayerShare
 from .latency import group_cycles, no_work, round_cycles
 from .nest import nest_cost, nest_on, nest_use
 from .streamed import folded_buffer_use, folded_layer, naming, streamed_buffer_use, streamed_layer
+from .sub_batches import of_all_parts
 from .tile import ProblemMapper, tiled_layer, transfers, weight_load
 from .tiling import Tiles
 
@@ -51,9 +59,15 @@ def group_cost(
     alone, it costs what the layer model says, on the whole chip. So does one that is a layer of the
     array with what is folded into it. Any other group holds its maps
     in the shared buffer, or runs its tiles side by side on cores with a buffer each; or it runs in
-    the loops of its nest.
+    the loops of its nest. A group with sub-batches does so for each of them.
     """
     network = packed(network, hardware)
+    if group.sub_batches > 1 or group.loaded_once:
+        network = sub_batch(network, group.sub_batches)
+        part = group_cost(network, group.one_part, hardware, mapper, residents)
+        if isinstance(part, Infeasible):
+            return part
+        return of_all_parts(packed(network, hardware), group, part, hardware)
     if streams(group):
         return _single(network, group, hardware, mapper, residents)
     cores = fusion_cores(hardware)
@@ -83,6 +97,7 @@ def buffer_use_of(
     :func:`group_cost`, but for the words themselves; None where they are too many.
     """
     network, capacity = packed(network, hardware), buffer_words(hardware)
+    network, group = sub_batch(network, group.sub_batches), group.one_part
     if hardware.fusion_level is None:
         return lambda _: None
     if streams(group):

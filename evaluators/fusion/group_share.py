@@ -57,6 +57,8 @@ class GroupCost:
         prefetch: whether transfers of neighbouring tiles overlap with compute.
         residents: what else its plan keeps in the buffer.
         cores: on which tiles run side by side; 1 if they share one buffer.
+        part: cost on one sub-batch that finds all weights that stay in the buffer; None if the
+            batch is not cut and no weights are loaded once.
     """
 
     group: FusionGroup
@@ -69,6 +71,7 @@ class GroupCost:
     prefetch: bool
     residents: Residents = ALONE
     cores: int = 1
+    part: "GroupCost | None" = None
 
     @property
     def peak_words(self) -> int:

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from archloom.evaluators.loopnest import whole_pj
 from archloom.space import Infeasible
-from archloom.space.fusion import FusionGroup, FusionPlan, Residents, plan_residents
+from archloom.space.fusion import (
+    FusionGroup,
+    FusionPlan,
+    Residents,
+    divisors,
+    plan_residents,
+    sub_batch,
+)
 from archloom.space.hardware import Hardware, packed
 from archloom.space.workload import Network
 
@@ -38,6 +45,17 @@ class NetworkCost:
     def plan(self) -> FusionPlan:
         """The plan that was evaluated."""
         return FusionPlan(tuple(g.group for g in self.groups))
+
+    @property
+    def running(self) -> Network:
+        """What runs at a time: the network with the images of one sub-batch."""
+        return sub_batch(self.network, self.plan.sub_batches)
+
+    @property
+    def one_part(self) -> "NetworkCost":
+        """Cost of one sub-batch that finds all weights that stay in the buffer."""
+        parts = tuple(group.part or group for group in self.groups)
+        return _pass_cost(self.running, self.hardware, parts)
 
     @property
     def latency_cycles(self) -> int:
@@ -75,16 +93,29 @@ class NetworkCost:
         return edp_js(self.energy_pj, self.latency_cycles, self.hardware, self.network.batch)
 
 
+def uneven_sub_batches(network: Network, parts: int) -> Infeasible:
+    """Return why a batch cannot be cut into so many parts."""
+    known = ", ".join(map(str, divisors(network.batch)))
+    hint = f"sub_batches must divide the batch: {known}"
+    return Infeasible("uneven_sub_batches", network.name, parts, network.batch, "images", hint)
+
+
 def network_cost(
     network: Network, plan: FusionPlan, hardware: Hardware, evaluate: GroupEvaluator
 ) -> NetworkCost | Infeasible:
     """Evaluate every group of ``plan``; the first infeasible one makes the plan infeasible."""
-    network, groups = packed(network, hardware), []
+    network, groups = packed(network, hardware), list[GroupCost]()
+    if network.batch % plan.sub_batches:
+        return uneven_sub_batches(network, plan.sub_batches)
     for group, residents in zip(plan.groups, plan_residents(network, plan), strict=True):
         cost = evaluate(group, residents)
         if isinstance(cost, Infeasible):
             return cost
         groups.append(cost)
-    latency = sum(g.latency_cycles for g in groups)
+    return _pass_cost(network, hardware, tuple(groups))
+
+
+def _pass_cost(network: Network, hardware: Hardware, groups: tuple[GroupCost, ...]) -> NetworkCost:
+    latency = sum(group.latency_cycles for group in groups)
     leakage = whole_pj(access_costs(hardware).leakage_pj_per_cycle * latency)
-    return NetworkCost(network, hardware, tuple(groups), leakage)
+    return NetworkCost(network, hardware, groups, leakage)

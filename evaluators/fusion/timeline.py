@@ -84,6 +84,7 @@ class TimelineSegment:
 def buffer_timeline(cost: NetworkCost, most: int = _MOST) -> tuple[TimelineSegment, ...]:
     """Return what the buffer holds over one pass of a plan, in order and without gaps.
 
+    Of a plan with sub-batches it is one of these, with all weights that stay there already.
     Steps are folded where there are too many: a stretch of tiles, of steps or of images becomes one
     segment with what its fullest step holds. The most words of a group's segments, operands that
     stream left out, are the :attr:`GroupCost.peak_words` of the group, however much is folded.
@@ -95,6 +96,7 @@ def buffer_timeline(cost: NetworkCost, most: int = _MOST) -> tuple[TimelineSegme
     Raises:
         ValueError: groups that run on several cores, each with a buffer of its own.
     """
+    cost = cost.one_part
     if any(group.cores > 1 for group in cost.groups):
         raise ValueError(f"{cost.hardware.name} has several buffers; only one can be shown")
     found: list[TimelineSegment] = []
@@ -123,8 +125,8 @@ def _pinned(cost: NetworkCost, g: int) -> tuple[HeldWords, ...]:
     network, residents = cost.network, cost.groups[g].residents
     found = [(i, network.layers[i].output_words) for i in (*residents.held, *residents.kept)]
     maps = tuple(HeldWords(network.layers[i].name, "pinned", words) for i, words in found)
-    steady = (i for group in cost.groups for i in group.group.steady)
-    owners = dict.fromkeys(map(network.weight_owner, steady))
+    staying = (i for group in cost.groups for i in group.group.staying)
+    owners = dict.fromkeys(map(network.weight_owner, staying))
     weights = [(_weights(network, i), network.layers[i].weight_words) for i in owners]
     return (*maps, *(HeldWords(name, "pinned", words) for name, words in weights if words))
 

@@ -38,7 +38,7 @@ class _Rows:
 
 
 class SteadyWeightsError(ValueError):
-    """A plan that keeps weights on the chip for ever cannot share it with other networks."""
+    """A plan that keeps weights on the chip, or runs in sub-batches, cannot share the chip."""
 
 
 def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
@@ -58,7 +58,7 @@ def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
 
     Raises:
         SteadyWeightsError: the plan keeps weights on the chip for ever, where those of other
-            networks need the room.
+            networks need the room, or its layers run once for each of several sub-batches.
         ValueError: a network that has nothing to weave.
     """
     network = cost.network
@@ -66,6 +66,11 @@ def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
         raise SteadyWeightsError(
             f"chain {network.name}: its plan keeps weights on chip permanently; "
             "networks that share the buffer need a plan that does not"
+        )
+    if cost.plan.sub_batches > 1:
+        raise SteadyWeightsError(
+            f"chain {network.name}: its plan runs its layers {cost.plan.sub_batches} times, once "
+            "for each sub-batch; networks that share the chip need a plan that runs them once"
         )
     rows = [_rows(cost, group, most_rows) for group in cost.groups]
     pinned = [_held_bytes(cost, group) for group in cost.groups]

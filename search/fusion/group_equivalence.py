@@ -95,12 +95,14 @@ def residents_kind(
 ) -> tuple[tuple[int, ...], ...]:
     """Return what of its residents a group's cost depends on, but for words: by numbers in
     the group, maps from outside in the buffer, results kept there, those not written, and members
-    with steady weights."""
-    if residents == ALONE and not group.steady:
+    with weights that are steady, and loaded once."""
+    if residents == ALONE and not group.staying:
         return ()
     shape = with_residents(network, shape_of(network, group.layers), residents)
     steady = tuple(m for m, i in enumerate(group.layers) if i in group.steady)
-    return shape.held, shape.kept, shape.unwritten, steady
+    once = tuple(m for m, i in enumerate(group.layers) if i in group.loaded_once)
+    loads = tuple(m for m in once if network.weight_owner(group.layers[m]) == group.layers[m])
+    return shape.held, shape.kept, shape.unwritten, steady, once, loads
 
 
 def tiling_for_group(group: FusionGroup, layers: tuple[int, ...]) -> FusionGroup:
@@ -113,4 +115,5 @@ def cost_for_group(cost: GroupCost, group: FusionGroup, residents: Residents = A
     """Return the cost of a group for another one of its kind that is tiled and placed like it."""
     shares = zip(cost.layers, group.layers, strict=True)
     layers = tuple(replace(s, layer=i) for s, i in shares)
-    return replace(cost, group=group, residents=residents, layers=layers)
+    part = cost.part and cost_for_group(cost.part, group.one_part, residents)
+    return replace(cost, group=group, residents=residents, layers=layers, part=part)

@@ -157,7 +157,14 @@ class MemoizedPlanEvaluator:
         costs."""
         layers = self._kind_of(self.network, group.layers)
         beside = residents_kind(self.network, group, residents)
-        tiling = (group.tile, group.halo, resident_members(group), group.faces, group.nest)
+        tiling = (
+            group.tile,
+            group.halo,
+            resident_members(group),
+            group.faces,
+            group.nest,
+            group.sub_batches,
+        )
         kind: Hashable = (layers, tiling, beside)
         if residents.words:
             # only as far as they matter: plans that pin other maps share costs

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         plans_of as plans_of,
         suited_budgets as suited_budgets,
         unable_to_fold as unable_to_fold,
+        undivided as undivided,
+        without_sub_batches as without_sub_batches,
     )
     from .result import (
         GROUP_FIGURES as GROUP_FIGURES,

@@ -7,6 +7,7 @@ from archloom.evaluators.bounds import Plans
 from archloom.search.fusion import Abilities, FusionSearch, PlanEvaluator
 from archloom.search.registry import FUSION_SEARCHES
 from archloom.space import Infeasible
+from archloom.space.fusion import divisors
 from archloom.space.hardware import Hardware, fusion_cores
 from archloom.space.workload import Network
 
@@ -66,3 +67,27 @@ def unable_to_fold(fusion: str, networks: Iterable[Network]) -> str | None:
 def plans_of(fusion: str) -> Plans:
     """Return the plans that the search of that name may choose, for bounds that hold for them."""
     return abilities_of(fusion).plans
+
+
+def without_sub_batches(fusion: str) -> str | None:
+    """Return why the search of that name plans no sub-batches; None if it does."""
+    if "sub_batches" in FUSION_SEARCHES.options(fusion):
+        return None
+    names = FUSION_SEARCHES.built_in
+    able = [name for name in names if "sub_batches" in FUSION_SEARCHES.options(name)]
+    return f"{FUSION_SEARCHES.today(fusion)} plans no sub-batches; choose {' or '.join(able)}"
+
+
+def undivided(options: Mapping[str, Any], networks: Iterable[Network]) -> str | None:
+    """Return why a batch cannot be cut as a planner's options ask; None if all can."""
+    parts = options.get("sub_batches")
+    if not isinstance(parts, int):
+        return None
+    for network in networks:
+        if network.batch % parts:
+            known = ", ".join(map(str, divisors(network.batch)))
+            return (
+                f"sub_batches is {parts}, must divide the batch of {network.name}, "
+                f"{network.batch} images: {known}, or auto"
+            )
+    return None

@@ -1,7 +1,8 @@
 """Fusion plans: groups of layers that run together tile by tile, and what stays on chip.
 
 Read ``plan.py``; ``irregular_tiles.py`` has tiles of any sizes, ``residency.py`` what lies in the
-buffer beside a group while it runs, ``folding.py`` layers that a compiler folds into others.
+buffer beside a group while it runs, ``folding.py`` layers that a compiler folds into others,
+``sub_batches.py`` parts of the batch.
 """
 
 from typing import TYPE_CHECKING
@@ -29,5 +30,6 @@ if TYPE_CHECKING:
     )
     from .residency import ALONE as ALONE, Residents as Residents, plan_residents as plan_residents
     from .running_order import group_order as group_order, runnable as runnable
+    from .sub_batches import divisors as divisors, sub_batch as sub_batch
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

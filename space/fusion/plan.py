@@ -1,7 +1,7 @@
 """Fusion plan: how a network is cut into groups that run fused, and when such a plan is valid."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from archloom.space.workload import Network, connected
@@ -10,6 +10,7 @@ from .folding import Computation, computation_of, computations
 from .irregular_tiles import TileRect, bad_cuts
 from .loop_nest import LoopNest
 from .running_order import group_order
+from .sub_batches import divisors
 
 HaloPolicy = Literal["recompute", "keep_inner", "keep_all"]
 
@@ -47,6 +48,10 @@ class FusionGroup:
         steady: layers whose weights are in the buffer before the pass begins and never leave it.
             They come from no DRAM, and take room in every group of the plan.
         nest: loops around all layers, in the place of tiles of the anchor.
+        sub_batches: parts of the batch, of equal size. The whole plan runs once for each, so all
+            its groups have the same number, and feature maps are held for one part at a time.
+        loaded_once: layers whose weights the first part of the batch brings into the buffer, where
+            they stay for the others. They take room in every group of the plan.
     """
 
     layers: tuple[int, ...]
@@ -57,6 +62,8 @@ class FusionGroup:
     pins: tuple[Pin, ...] = ()
     steady: tuple[int, ...] = ()
     nest: LoopNest | None = None
+    sub_batches: int = 1
+    loaded_once: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.layers or tuple(sorted(set(self.layers))) != self.layers:
@@ -72,6 +79,9 @@ class FusionGroup:
             raise ValueError("faces exclude a tile, and need halo: recompute")
         if self.nest and (self.faces or self.tile or self.resident or self.halo != "recompute"):
             raise ValueError("a loop nest excludes tile, faces, halo and resident weights")
+        if self.sub_batches < 1:
+            raise ValueError(f"sub_batches is {self.sub_batches}, must be at least 1")
+        self._check_loaded_once()
 
     def _check_pins(self) -> None:
         pinned = tuple(pin.layer for pin in self.pins)
@@ -89,10 +99,36 @@ class FusionGroup:
                 f"weights of a layer are resident or steady, got {self.resident} and {self.steady}"
             )
 
+    def _check_loaded_once(self) -> None:
+        found = self.loaded_once
+        if tuple(sorted(set(found) & set(self.layers))) != found:
+            raise ValueError(
+                f"layers loaded once must ascend, not repeat and be in {self.layers}, got {found}"
+            )
+        if set(found) & set(self.steady):
+            raise ValueError(
+                f"weights of a layer are steady or loaded once, got {self.steady} and {found}"
+            )
+        if found and (self.resident or self.tile or self.faces or self.nest):
+            raise ValueError(
+                "weights are loaded once in groups that stream only: leave out tile, faces, nest "
+                "and resident weights"
+            )
+
+    @property
+    def staying(self) -> tuple[int, ...]:
+        """Layers whose weights are there for later parts of the batch, or later passes."""
+        return tuple(sorted((*self.steady, *self.loaded_once)))
+
+    @property
+    def one_part(self) -> "FusionGroup":
+        """What runs on one part of the batch, once all weights that stay are there."""
+        return replace(self, sub_batches=1, steady=self.staying, loaded_once=())
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse.
 
-        Faces, pins and steady weights are named only where there are any.
+        Faces, pins, steady weights and sub-batches are named only where there are any.
         """
         data: dict[str, Any] = {
             "layers": list(self.layers),
@@ -108,6 +144,10 @@ class FusionGroup:
             data["steady"] = list(self.steady)
         if self.nest:
             data["nest"] = self.nest.to_dict()
+        if self.sub_batches > 1:
+            data["sub_batches"] = self.sub_batches
+        if self.loaded_once:
+            data["loaded_once"] = list(self.loaded_once)
         return data
 
     @classmethod
@@ -125,6 +165,8 @@ class FusionGroup:
             pins,
             tuple(data.get("steady", ())),
             LoopNest.from_dict(data["nest"]) if "nest" in data else None,
+            data.get("sub_batches", 1),
+            tuple(data.get("loaded_once", ())),
         )
 
 
@@ -133,6 +175,11 @@ class FusionPlan:
     """Groups in the order in which they run."""
 
     groups: tuple[FusionGroup, ...]
+
+    @property
+    def sub_batches(self) -> int:
+        """How many parts of the batch run one after another, each through the whole plan."""
+        return self.groups[0].sub_batches if self.groups else 1
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return plain JSON values; :meth:`from_list` is the inverse."""
@@ -151,7 +198,7 @@ def layer_by_layer(network: Network) -> FusionPlan:
 
 def folded_of(network: Network, group: FusionGroup) -> Computation | None:
     """Return the computation that a group of a plan is; None if nothing is folded in it."""
-    plain = FusionGroup(group.layers, pins=group.pins, steady=group.steady)
+    plain = replace(group, tile=None, halo="recompute", resident=(), faces=(), nest=None)
     return computation_of(network).get(group.layers) if group == plain else None
 
 
@@ -161,7 +208,8 @@ def plan_violations(network: Network, plan: FusionPlan) -> list[str]:
     Rules (CASCO section II-B): each layer is in exactly one group, the members of a group
     share data, no path leaves a group and re-enters it, and groups run after what they read.
     A pinned feature map is read in a later group by the layer that its pin names; steady layers
-    have weights, and layers that share weights are steady together.
+    have weights, and layers that share weights are steady together; so are those whose weights are
+    loaded once. All groups have the same sub-batches, into which the batch divides.
     Faces, where a group has any, cut its anchor map exactly.
     """
     names = [layer.name for layer in network.layers]
@@ -197,7 +245,8 @@ def plan_violations(network: Network, plan: FusionPlan) -> list[str]:
     ]
     cuts = (bad_cuts(network, g.layers, g.faces) for g in plan.groups if g.faces)
     broken += [str(wrong) for wrong in cuts if wrong is not None]
-    return [*broken, *_wrong_pins(network, plan, position), *_wrong_steady(network, plan)]
+    broken += _wrong_pins(network, plan, position)
+    return [*broken, *_wrong_staying(network, plan), *_wrong_sub_batches(network, plan)]
 
 
 def _wrong_pins(network: Network, plan: FusionPlan, position: dict[int, int]) -> Iterator[str]:
@@ -214,13 +263,40 @@ def _wrong_pins(network: Network, plan: FusionPlan, position: dict[int, int]) ->
             )
 
 
-def _wrong_steady(network: Network, plan: FusionPlan) -> Iterator[str]:
+def _wrong_staying(network: Network, plan: FusionPlan) -> Iterator[str]:
     names = [layer.name for layer in network.layers]
-    steady = {i for group in plan.groups for i in group.steady}
-    owners = {network.weight_owner(i): i for i in sorted(steady, reverse=True)}
-    for i, layer in enumerate(network.layers):
-        if i in steady and not layer.weight_words:
-            yield f"{layer.name} is steady and has no weights"
-        elif i not in steady and layer.weight_words and network.weight_owner(i) in owners:
-            other = names[owners[network.weight_owner(i)]]
-            yield f"{layer.name} shares the weights of {other}, which is steady: must be steady too"
+    for word, there in (
+        ("steady", {i for group in plan.groups for i in group.steady}),
+        ("loaded once", {i for group in plan.groups for i in group.loaded_once}),
+    ):
+        owners = {network.weight_owner(i): i for i in sorted(there, reverse=True)}
+        for i, layer in enumerate(network.layers):
+            if i in there and not layer.weight_words:
+                yield f"{layer.name} is {word} and has no weights"
+            elif i not in there and layer.weight_words and network.weight_owner(i) in owners:
+                other = names[owners[network.weight_owner(i)]]
+                yield (
+                    f"{layer.name} shares the weights of {other}, which is {word}: "
+                    f"must be {word} too"
+                )
+
+
+def _wrong_sub_batches(network: Network, plan: FusionPlan) -> Iterator[str]:
+    names = [layer.name for layer in network.layers]
+    counts = {group.sub_batches for group in plan.groups}
+    if len(counts) > 1:
+        found = ", ".join(map(str, sorted(counts)))
+        yield f"sub_batches must be the same in all groups, got {found}"
+    elif network.batch % plan.sub_batches:
+        known = ", ".join(map(str, divisors(network.batch)))
+        yield (
+            f"sub_batches is {plan.sub_batches}, must divide the batch of {network.batch} images: "
+            f"{known}"
+        )
+    for group in plan.groups:
+        together = computation_of(network).get(group.layers)
+        if group.loaded_once and len(group.layers) > 1 and together is None:
+            yield (
+                f"group {', '.join(names[i] for i in group.layers)}: weights are loaded once in "
+                "groups that stream only; leave out loaded_once"
+            )

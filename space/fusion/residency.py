@@ -1,7 +1,7 @@
-"""Residency: pinned feature maps and steady weights in the buffer around each group of a plan.
+"""Residency: pinned feature maps and weights that stay in the buffer around each group of a plan.
 
 Fusion model, sections 3 and 9: a pinned map takes its full size from the group that makes it to
-the group that reads it last; steady weights take theirs in every group.
+the group that reads it last; weights that stay take theirs in every group.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from typing import Final
 from archloom.space.workload import Network
 
 from .plan import FusionPlan
+from .sub_batches import sub_batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,8 @@ class Residents:
             runs, ascending.
         kept: members of the group whose maps stay there whole.
         unwritten: those of ``kept`` whose maps DRAM never sees.
-        words: of all these maps, for all images of the pass, and of all steady weights of the
-            plan. The group has that much less of the buffer.
+        words: of all these maps, for all images of a sub-batch, and of all weights of the plan
+            that are steady or loaded once. The group has that much less of the buffer.
     """
 
     held: tuple[int, ...]
@@ -37,11 +38,12 @@ ALONE: Final = Residents((), (), (), 0)
 
 def plan_residents(network: Network, plan: FusionPlan) -> tuple[Residents, ...]:
     """Return what lies in the buffer around each group of a valid plan, in running order."""
-    if not any(group.pins or group.steady for group in plan.groups):
+    if not any(group.pins or group.staying for group in plan.groups):
         return (ALONE,) * len(plan.groups)
     home = {layer: g for g, group in enumerate(plan.groups) for layer in group.layers}
     last = {pin.layer: home[pin.reader] for group in plan.groups for pin in group.pins}
-    owners = {network.weight_owner(i) for group in plan.groups for i in group.steady}
+    network = sub_batch(network, plan.sub_batches)
+    owners = {network.weight_owner(i) for group in plan.groups for i in group.staying}
     always = sum(network.layers[i].weight_words for i in owners)
     found = []
     there: list[int] = []

@@ -249,10 +249,12 @@ def plan_details(
         mappings: texts that numbers in ``found`` stand for.
         found: :func:`archloom.search.software.breakdown.breakdown_of`.
     """
-    from archloom.space.fusion import FusionPlan, plan_residents
+    from archloom.space.fusion import FusionPlan, plan_residents, sub_batch
 
     known = FusionPlan.from_list(plan)
     groups, residents = known.groups, plan_residents(network, known)
+    # mappings and nests are of what runs at a time
+    network = sub_batch(network, known.sub_batches)
     order = [(at, layer) for at, group in enumerate(groups) for layer in group.layers]
     layers = zip(order, found["layers"], strict=True)
     return {
@@ -296,6 +298,8 @@ def _group_details(
         "resident": named(group.resident),
         "pins": [dict(zip(("layer", "reader"), named(pair), strict=True)) for pair in pins],
         "steady": named(group.steady),
+        **({"sub_batches": group.sub_batches} if group.sub_batches > 1 else {}),
+        **({"loaded_once": named(group.loaded_once)} if group.loaded_once else {}),
         **({"nest": nest_details(network, group, hardware, residents)} if group.nest else {}),
         **({"folded": True} if folded_of(network, group) else {}),
         "tiles": cost["tiles"],

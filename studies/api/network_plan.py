@@ -169,7 +169,9 @@ class NetworkPlan:
 
     def _notes(self) -> Iterator[str]:
         """Yield what is said of it in a line."""
-        fused = sum(len(group.layers) > 1 for group in self.groups)
+        fused = sum(
+            len(group.layers) > 1 and "folded" not in group.details for group in self.groups
+        )
         yield f"EDP {self.edp_js:.4g} J s"
         if self.edp_js < self.unfused.edp_js:
             yield f"{self.edp_js / self.unfused.edp_js:.3f} of unfused"

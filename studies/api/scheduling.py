@@ -14,7 +14,7 @@ from archloom.space.workload import Network as Graph
 from archloom.studies.analysis import cost_details
 from archloom.studies.commands.schedule import schedule_record
 from archloom.studies.rendering.text import known, percent
-from archloom.studies.solve import FusionEffort, search_plan
+from archloom.studies.solve import FusionEffort, in_sub_batches, search_plan
 
 from ..errors import UserError
 from .boundary import mendable
@@ -76,6 +76,7 @@ def schedule(
     hardware: HardwareLike,
     *,
     fusion: str = "joint",
+    sub_batches: int | str | None = None,
     evaluations: int = 200,
     mapping: str = "auto",
     mapping_evaluations: int | None = None,
@@ -89,6 +90,8 @@ def schedule(
         network: a network, or what :func:`load_network` takes.
         hardware: hardware, or what :func:`load_hardware` takes.
         fusion: name of the fusion planner.
+        sub_batches: parts into which the planners ``fast`` and ``fast_printed`` cut the batch, or
+            ``auto`` (default: the batch runs as a whole).
         evaluations: maximum number of plans that are evaluated.
         mapping: name of the mapping search.
         mapping_evaluations: maximum number of evaluations for each mapping.
@@ -109,6 +112,8 @@ def schedule(
     effort = replace(
         effort, evaluations=count("evaluations", evaluations), borders=fusion != "none"
     )
+    if sub_batches is not None:
+        effort = in_sub_batches(effort, sub_batches, "sub_batches")
     return found_schedule(*placed(network, hardware, batch), effort)
 
 

@@ -97,17 +97,24 @@ def _for_tenants(software: Software, beside: Reading) -> Software:
     held_out = beside.before.get("validation") or Validation()
     workloads = (*(beside.before.get("workloads") or ()), *held_out.workloads)
     folded = next((one.label for one in workloads if one.network.folded), None)
-    if folded is None and not beside.before.get("tenants"):
+    parts = software.fusion_options.get("sub_batches")
+    if folded is None and parts is None and not beside.before.get("tenants"):
         return software
     # what plans, which mistakes in other files do without
-    from archloom.search.software import plans_of, unable_to_fold
+    from archloom.search.software import plans_of, unable_to_fold, undivided
 
-    if why := unable_to_fold(software.fusion, [workload.network for workload in workloads]):
+    networks = [workload.network for workload in workloads]
+    if why := unable_to_fold(software.fusion, networks):
+        raise ValueError(why)
+    # those of one image get the batch of the hardware
+    if why := undivided(software.fusion_options, [net for net in networks if net.batch > 1]):
         raise ValueError(why)
     if not beside.before.get("tenants"):
         return software
     if folded is not None:
         raise ValueError(f"tenants run layer after layer; leave out fold: true of {folded}")
+    if parts not in (None, 1):
+        raise ValueError("tenants run layer after layer, each once; leave out sub_batches")
     if plans_of(software.fusion) == "steady":
         raise ValueError(
             f"fusion {software.fusion!r} keeps the weights of one network on chip permanently, but "

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         FusionEffort as FusionEffort,
         FusionProgress as FusionProgress,
         Schedule as Schedule,
+        in_sub_batches as in_sub_batches,
         search_plan as search_plan,
     )
     from .mapping import (

@@ -23,7 +23,14 @@ from archloom.search.fusion import (
 )
 from archloom.search.fusion.casco import GeneticPlanner
 from archloom.search.mapping import Mapper
-from archloom.search.software import SoftwareSettings, fusion_search, nothing_fused, unable_to_fold
+from archloom.search.software import (
+    SoftwareSettings,
+    fusion_search,
+    nothing_fused,
+    unable_to_fold,
+    undivided,
+    without_sub_batches,
+)
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan, layer_by_layer
 from archloom.space.hardware import Hardware
@@ -58,6 +65,27 @@ class FusionEffort:
     seed: int = 0
     plan: FusionPlan | None = None
     borders: bool = False
+
+
+def in_sub_batches(effort: FusionEffort, parts: int | str, option: str) -> FusionEffort:
+    """Return an effort whose planner cuts the batch into parts.
+
+    Args:
+        effort: with the planner.
+        parts: a whole number from 1 on, or ``auto``; as text, too.
+        option: that holds it, for messages.
+
+    Raises:
+        UserError: neither of both, or a planner without sub-batches.
+    """
+    if (why := without_sub_batches(effort.settings.fusion)) is not None:
+        raise UserError(f"{option}: {why}")
+    number: int | str = int(parts) if str(parts).isdecimal() else parts
+    if isinstance(parts, bool) or (number != "auto" and not isinstance(number, int)) or number == 0:
+        raise UserError(f"{option}: {parts!r} must be auto, or a whole number of at least 1")
+    options = {**dict(effort.settings.fusion_options), "sub_batches": number}
+    settings = replace(effort.settings, fusion_options=tuple(options.items()))
+    return replace(effort, settings=settings)
 
 
 @dataclass(frozen=True)
@@ -125,10 +153,12 @@ def search_plan(
         was evaluated.
 
     Raises:
-        UserError: a planner that cannot run folded layers.
+        UserError: a planner that cannot run folded layers, or sub-batches that do not divide the
+            batch.
     """
     settings = effort.settings
     why = unable_to_fold(settings.fusion, [network])
+    why = why or undivided(dict(settings.fusion_options), [network])
     if why is not None and effort.plan is None:
         raise UserError(why)
     chosen = (settings.fusion, settings.mapping, effort.seed, effort.evaluations)
@@ -182,7 +212,9 @@ class _Running:
         self._evaluator, self._asks_borders = evaluator, effort.borders
         self._warm = _warming(evaluator.hardware, effort, stop)
         self._search: FusionSearch = (
-            fusion_search(settings.fusion, evaluator, settings.population)
+            fusion_search(
+                settings.fusion, evaluator, settings.population, dict(settings.fusion_options)
+            )
             if effort.plan is None
             else _Given(evaluator, effort.plan)
         )

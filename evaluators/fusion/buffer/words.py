@@ -60,7 +60,7 @@ def kept_on_cores(
     """Return why a chip of several cores keeps nothing from group to group, or None."""
     cores = fusion_cores(hardware)
     several = isinstance(cores, Cores) and cores.count > 1
-    if not several or (residents == ALONE and not group.steady):
+    if not several or (residents == ALONE and not group.staying):
         return None
     level, names = hardware.levels[-2], group_name(network, group.layers)
     hint = (
@@ -93,7 +93,7 @@ def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> 
     name = hardware.levels[buffer].name
     if "weights" in hardware.levels[buffer].keeps:
         return None
-    if group.resident or group.steady:
+    if group.resident or group.staying:
         return Infeasible(
             "weights_not_kept", names, 1, 0, "", f"{name} keeps no weights; stream them"
         )

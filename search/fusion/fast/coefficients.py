@@ -11,7 +11,7 @@ from math import ceil
 import numpy as np
 
 from archloom.evaluators import access_costs
-from archloom.evaluators.fusion import GroupCost, LayerShare, group_sources
+from archloom.evaluators.fusion import GroupCost, LayerShare, group_sources, loaded_words
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import LayerCost, MappingProblem, tile_words
 from archloom.space import Infeasible
@@ -36,10 +36,18 @@ _BUFFER_SHARES = (1 / 64, 1 / 8)
 _COST_TOLERANCE = 1.001
 
 
-def pinning_problem(evaluator: MemoizedPlanEvaluator) -> PinningProblem | Infeasible:
+def pinning_problem(
+    evaluator: MemoizedPlanEvaluator, sub_batches: int = 1, loads_weights: bool = False
+) -> PinningProblem | Infeasible:
     """Return what may stay in the buffer of the evaluator's hardware, in its network's order.
 
-    Infeasible if there is no shared buffer, or a layer that cannot run at all.
+    Args:
+        evaluator: of the network with the images of one sub-batch.
+        sub_batches: of a pass.
+        loads_weights: whether weights that stay come with the first of them.
+
+    Returns:
+        The problem; or what is missing: a shared buffer, or what a layer needs to run at all.
     """
     hardware = evaluator.hardware
     if hardware.fusion_level is None:
@@ -52,7 +60,8 @@ def pinning_problem(evaluator: MemoizedPlanEvaluator) -> PinningProblem | Infeas
             return streamed
         layers.append(_pin_layer(evaluator, found, streamed))
     leakage = access_costs(hardware).leakage_pj_per_cycle
-    return PinningProblem(tuple(layers), buffer_words(hardware), leakage)
+    capacity = buffer_words(hardware)
+    return PinningProblem(tuple(layers), capacity, leakage, sub_batches, loads_weights)
 
 
 def _streamed(evaluator: MemoizedPlanEvaluator, found: Computation) -> GroupCost | Infeasible:
@@ -109,7 +118,16 @@ def _pin_layer(
         weight_words=sum(network.layers[i].weight_words for i in steady),
         weight_tile_words=tiles[WEIGHTS] if steady else 0,
         weights=_scaled(weights, scale),
+        weight_load=_weight_load(network, hardware, steady),
     )
+
+
+def _weight_load(network: Network, hardware: Hardware, steady: tuple[int, ...]) -> Saving:
+    """What it takes to bring weights of layers into the buffer, of those that have their own."""
+    own = [network.layers[i].weight_words for i in steady if network.weight_owner(i) == i]
+    loads = [loaded_words(words, hardware) for words in own]
+    energy = sum(float(load.energy_pj.sum()) for load in loads)
+    return Saving(sum(own) / hardware.levels[-1].bandwidth_words, energy, sum(own))
 
 
 def _pinned_cost(

@@ -52,6 +52,21 @@ class IlpSolution:
     gap_percent: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A column of the time that a layer takes in some sub-batches.
+
+    Attributes:
+        layer: its number.
+        times: how many sub-batches.
+        loads: whether weights that stay come meanwhile.
+    """
+
+    layer: int
+    times: int
+    loads: bool
+
+
 @dataclass
 class IntegerProgram:
     """FAST's integer program: columns and rows of one form of it for one problem.
@@ -59,7 +74,7 @@ class IntegerProgram:
     Args:
         problem: what runs.
         form: which constraints.
-        steady_weights: whether weights may stay for ever.
+        steady_weights: whether weights may stay: for ever, or for all sub-batches of a pass.
     """
 
     problem: PinningProblem
@@ -86,8 +101,17 @@ class IntegerProgram:
 
     @property
     def choices(self) -> int:
-        """Number of yes-or-no columns; a column for each layer's T follows them."""
+        """Number of yes-or-no columns; those of each layer's T follow them."""
         return len(self._reads) + len(self._kept) + len(self._steady)
+
+    def _runs(self) -> Iterator[_Run]:
+        """The columns of T: of all sub-batches together, or of the first by itself."""
+        for i in range(len(self.problem.layers)):
+            first = i in self._steady and self.problem.load(i) != Saving()
+            if self.problem.sub_batches > first:
+                yield _Run(i, self.problem.sub_batches - first, False)
+            if first:
+                yield _Run(i, 1, True)
 
     def _printed_rows(self) -> Iterable[tuple[_LinearForm, float, float]]:
         """The paper's constraints on who reads what."""
@@ -191,31 +215,39 @@ class IntegerProgram:
     def _solve(
         self, energy: float, latency: float, cuts: list[tuple[_LinearForm, float, float]]
     ) -> tuple[PinnedData, float]:
-        layers, n = self.problem.layers, self.choices
+        layers, n, runs = self.problem.layers, self.choices, tuple(self._runs())
         if n == 0:
             return PinnedData(), 0.0
         unit = max(max(layer.longest_cycles for layer in layers), 1.0)
-        objective = np.zeros(n + len(layers))
-        objective[n:] = (latency + energy * self.problem.leakage_pj_per_cycle) * unit
+        times = float(self.problem.sub_batches)
+        objective = np.zeros(n + len(runs))
+        price = (latency + energy * self.problem.leakage_pj_per_cycle) * unit
+        objective[n:] = [price * run.times for run in runs]
         rows = [*self._rows, *cuts]
         # a layer that exceeds the capacity by itself leaves none for others, and runs all the same
         rows += [(row, -inf, float(max(left, 0))) for row, left in self._capacity_rows if row]
-        for i, layer in enumerate(layers):
-            row = {n + i: 1.0}
-            for column, saving in self._saved(i):
+        for at, run in enumerate(runs, n):
+            row = {at: 1.0}
+            for column, saving in self._saved(run.layer):
                 row[column] = row.get(column, 0.0) + saving.cycles / unit
-                objective[column] -= energy * saving.energy_pj
-            rows.append((row, layer.longest_cycles / unit, inf))
-        least = np.array([0.0] * n + [layer.shortest_cycles / unit for layer in layers])
-        most = np.array([1.0] * n + [inf] * len(layers))
-        fixed = energy * sum(layer.energy_pj for layer in layers)
+            if run.loads:
+                row[self._steady[run.layer]] -= self.problem.load(run.layer).cycles / unit
+            rows.append((row, layers[run.layer].longest_cycles / unit, inf))
+        for i in range(len(layers)):
+            for column, saving in self._saved(i):
+                objective[column] -= times * energy * saving.energy_pj
+        for owner, column in self._steady.items():
+            objective[column] += energy * self.problem.load(owner).energy_pj
+        least = np.array([0.0] * n + [layers[run.layer].shortest_cycles / unit for run in runs])
+        most = np.array([1.0] * n + [inf] * len(runs))
+        fixed = times * energy * sum(layer.energy_pj for layer in layers)
         scale = fixed + float(objective[n:].sum()) or 1.0
         with stdout_silenced():
             result = milp(
                 objective / scale * 1e3,
-                integrality=np.array([1] * n + [0] * len(layers)),
+                integrality=np.array([1] * n + [0] * len(runs)),
                 bounds=Bounds(least, most),
-                constraints=_matrix(rows, n + len(layers)),
+                constraints=_matrix(rows, n + len(runs)),
                 options={"mip_rel_gap": 0.0, "node_limit": MOST_NODES},
             )
         if result.x is None:

@@ -57,7 +57,8 @@ class PinLayer:
         reads: of earlier layers, each of them once, ascending.
         weight_owner: the layer that brings its weights, itself unless they are shared.
         weight_words, weight_tile_words: as for the result; 0 words if there is nothing to keep.
-        weights: what is saved if they are on the chip before the pass begins.
+        weights: what is saved if they are on the chip before the layer runs.
+        weight_load: what it takes to bring them there once.
     """
 
     longest_cycles: float
@@ -74,6 +75,7 @@ class PinLayer:
     weight_words: int = 0
     weight_tile_words: int = 0
     weights: Saving = Saving()
+    weight_load: Saving = Saving()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ class PinnedData:
 
     Attributes:
         reads: (producer, reader) of each read from the buffer.
-        steady: layers whose weights never leave it.
+        steady: layers whose weights never leave it; or, of a problem that loads them, stay there
+            for all sub-batches of a pass.
     """
 
     reads: frozenset[tuple[int, int]] = frozenset()
@@ -100,11 +103,28 @@ class LinearCost:
 
 @dataclass(frozen=True)
 class PinningProblem:
-    """Layers in the order in which they run, words of the buffer, leakage of the chip."""
+    """What may stay in the buffer of a chip.
+
+    Attributes:
+        layers: in the order in which they run, with what they take for one sub-batch.
+        capacity_words: of the buffer.
+        leakage_pj_per_cycle: of the chip.
+        sub_batches: how often all layers run in a pass.
+        loads_weights: whether the first sub-batch of each pass brings weights that stay; otherwise
+            they are on the chip before the first pass.
+    """
 
     layers: tuple[PinLayer, ...]
     capacity_words: int
     leakage_pj_per_cycle: float = 0.0
+    sub_batches: int = 1
+    loads_weights: bool = False
+
+    def load(self, i: int) -> Saving:
+        """What layer ``i`` takes more in the first sub-batch if its weights stay."""
+        layer = self.layers[i]
+        brings = self.loads_weights and layer.weight_owner == i
+        return layer.weight_load if brings else Saving()
 
     @cached_property
     def readers(self) -> tuple[tuple[int, ...], ...]:
@@ -143,15 +163,22 @@ def unwritten(problem: PinningProblem, pinned: PinnedData, form: Form) -> frozen
 
 
 def linear_cost(problem: PinningProblem, pinned: PinnedData, form: Form) -> LinearCost:
-    """Return what the linear model says: T_i = max(T_i^min, T_i^max - sum of t_i^k p_i^k)."""
-    spared = unwritten(problem, pinned, form)
+    """Return what the linear model says: T_i = max(T_i^min, T_i^max - sum of t_i^k p_i^k).
+
+    A pass is so many times that of a sub-batch. In the first, T_i^max also has the time to load
+    weights that stay.
+    """
+    spared, times = unwritten(problem, pinned, form), problem.sub_batches
     energy, total, words = 0.0, 0.0, 0
     for i, layer in enumerate(problem.layers):
         savings = [r.saving for r in layer.reads if (r.producer, i) in pinned.reads]
         savings += [layer.write] * (i in spared)
-        savings += [layer.weights] * (layer.weight_owner in pinned.steady)
+        stays = layer.weight_owner in pinned.steady
+        savings += [layer.weights] * stays
+        load = problem.load(i) if stays else Saving()
         cycles = layer.longest_cycles - sum(s.cycles for s in savings)
-        total += max(layer.shortest_cycles, cycles)
-        energy += layer.energy_pj - sum(s.energy_pj for s in savings)
-        words += layer.dram_words - sum(s.dram_words for s in savings)
+        total += (times - 1) * max(layer.shortest_cycles, cycles)
+        total += max(layer.shortest_cycles, cycles + load.cycles)
+        energy += times * (layer.energy_pj - sum(s.energy_pj for s in savings)) + load.energy_pj
+        words += times * (layer.dram_words - sum(s.dram_words for s in savings)) + load.dram_words
     return LinearCost(energy + problem.leakage_pj_per_cycle * total, total, words)

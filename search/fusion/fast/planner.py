@@ -1,10 +1,11 @@
 """FAST's fusion planner: layers run one by one, and an integer program pins data on the chip."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from math import inf
+from typing import ClassVar, Literal
 
+from archloom.evaluators.fusion import uneven_sub_batches
 from archloom.space import Infeasible
 from archloom.space.fusion import (
     Computation,
@@ -14,18 +15,23 @@ from archloom.space.fusion import (
     Residents,
     computation_numbers,
     computations,
+    divisors,
+    layer_by_layer,
     plan_residents,
+    sub_batch,
 )
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
-from ..one_shot import OneShotPlanner
 from ..parametric_search import HullVertex, least_product
-from ..plan_evaluator import MemoizedPlanEvaluator
-from ..protocol import Abilities
+from ..plan_evaluator import MemoizedPlanEvaluator, ln_edp
+from ..protocol import Abilities, FusionState
 from .coefficients import pinning_problem, steady_layers
 from .ilp import IlpSolution, IntegerProgram
 from .model import Form, LinearCost, PinnedData, PinningProblem, linear_cost
+
+#: parts of the batch that run one after another; ``auto`` finds out how many are best
+SubBatches = int | Literal["auto"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,10 @@ class PinningPlan:
             f"{self.own.dram_words:,} words over DRAM"
         )
         names = [network.layers[one.host].name for one in computations(network)]
+        parts = self.plan.sub_batches
+        if parts > 1:
+            images = network.batch // parts
+            expected += f", in {parts} sub-batches of {images} image{'s' * (images > 1)}"
         given_up = (
             f"{names[reader]} reads {names[maker]} from DRAM"
             if maker != reader
@@ -62,32 +72,74 @@ class PinningPlan:
         return (expected, *(f"{what}: layers beside it found no room" for what in given_up))
 
 
-class FastPlanner(OneShotPlanner):
-    """Evaluates layer by layer, then the program's plan; the better one stays.
+class FastPlanner:
+    """Evaluates layer by layer, then the plans of the program; the best one stays.
 
     Args:
-        evaluator: evaluates the layers, and the plan.
+        evaluator: evaluates the layers, and the plans.
         form: ``live`` minimises EDP; ``printed`` is FAST's: least latency, steady weights.
         steady_weights: whether the live form, too, may have weights on the chip before the pass
             begins. They are then never read from DRAM, which plans without them cannot match.
+        sub_batches: into how many parts the batch is cut, which run one after another; ``auto``
+            solves the program for each number that divides the batch, for a plan each. Weights of
+            the live form may stay for all parts.
+
+    Raises:
+        ValueError: ``sub_batches`` is below 1.
     """
 
     def __init__(
-        self, evaluator: MemoizedPlanEvaluator, form: Form = "live", steady_weights: bool = False
+        self,
+        evaluator: MemoizedPlanEvaluator,
+        form: Form = "live",
+        steady_weights: bool = False,
+        sub_batches: SubBatches = 1,
     ) -> None:
-        super().__init__(
-            evaluator,
-            lambda: None if isinstance(self.answer, Infeasible) else self.answer.plan,
-            lambda: _notes(self.answer, evaluator.network),
-        )
-        self._layers, self._form, self._steady = evaluator, form, steady_weights
+        if sub_batches != "auto" and sub_batches < 1:
+            raise ValueError(f"sub_batches is {sub_batches}, must be at least 1, or auto")
+        self._evaluator, self._form, self._steady = evaluator, form, steady_weights
+        every = divisors(evaluator.network.batch)
+        self._numbers = every if sub_batches == "auto" else (sub_batches,)
+        self._answers: dict[int, PinningPlan | Infeasible] = {}
 
-    @cached_property
-    def answer(self) -> PinningPlan | Infeasible:
-        """The solution as a plan, or why nothing can stay anywhere."""
-        if self._form == "printed":
-            return printed_plan(self._layers)
-        return live_plan(self._layers, self._steady)
+    def start(self, seed: int) -> FusionState:
+        """Return the state before anything was evaluated."""
+        return FusionState(seed)
+
+    def advance(self, state: FusionState, budget: int) -> FusionState:
+        """Evaluate up to ``budget`` of the plans that were not evaluated yet."""
+        for _ in range(budget):
+            done = len(state.history)
+            if done == 0:
+                plan = layer_by_layer(self._evaluator.network)
+                first = ln_edp(self._evaluator, plan)
+                state = replace(state, best=plan, history=(first,))
+            elif done <= len(self._numbers):
+                state = self._with(state, self.answer(self._numbers[done - 1]))
+        return state
+
+    def _with(self, state: FusionState, found: PinningPlan | Infeasible) -> FusionState:
+        """Return the state after a plan was evaluated; notes are of the best one."""
+        plan = None if isinstance(found, Infeasible) else found.plan
+        cost = inf if plan is None else ln_edp(self._evaluator, plan)
+        better = plan is not None and cost < state.history[-1]
+        best = plan if plan is not None and better else state.best
+        notes = state.notes
+        if better or not notes:
+            notes = _notes(found, self._evaluator.network)
+        history = (*state.history, min(cost, state.history[-1]))
+        return replace(state, best=best, history=history, notes=notes)
+
+    def answer(self, parts: int) -> PinningPlan | Infeasible:
+        """Return the solution for so many sub-batches as a plan, or why nothing can stay
+        anywhere."""
+        if parts not in self._answers:
+            self._answers[parts] = (
+                printed_plan(self._evaluator, parts)
+                if self._form == "printed"
+                else live_plan(self._evaluator, self._steady, parts)
+            )
+        return self._answers[parts]
 
 
 class LiveFastPlanner(FastPlanner):
@@ -95,8 +147,10 @@ class LiveFastPlanner(FastPlanner):
 
     abilities: ClassVar[Abilities] = Abilities(folds=True)
 
-    def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
-        super().__init__(evaluator)
+    def __init__(
+        self, evaluator: MemoizedPlanEvaluator, sub_batches: SubBatches | None = None
+    ) -> None:
+        super().__init__(evaluator, sub_batches=1 if sub_batches is None else sub_batches)
 
 
 class PrintedFastPlanner(FastPlanner):
@@ -104,8 +158,11 @@ class PrintedFastPlanner(FastPlanner):
 
     abilities: ClassVar[Abilities] = Abilities(plans="steady", folds=True)
 
-    def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
-        super().__init__(evaluator, "printed")
+    def __init__(
+        self, evaluator: MemoizedPlanEvaluator, sub_batches: SubBatches | None = None
+    ) -> None:
+        parts: SubBatches = 1 if sub_batches is None else sub_batches
+        super().__init__(evaluator, "printed", sub_batches=parts)
 
 
 def _notes(found: PinningPlan | Infeasible, network: Network) -> tuple[str, ...]:
@@ -113,28 +170,47 @@ def _notes(found: PinningPlan | Infeasible, network: Network) -> tuple[str, ...]
 
 
 def live_plan(
-    evaluator: MemoizedPlanEvaluator, steady_weights: bool = False
+    evaluator: MemoizedPlanEvaluator, steady_weights: bool = False, sub_batches: int = 1
 ) -> PinningPlan | Infeasible:
     """Return the plan of least EDP under the live form, or why nothing can stay anywhere."""
-    problem = pinning_problem(evaluator)
-    if isinstance(problem, Infeasible):
+    loads = sub_batches > 1 and not steady_weights
+    part = _of_part(evaluator, sub_batches)
+    problem = part if isinstance(part, Infeasible) else pinning_problem(part, sub_batches, loads)
+    if isinstance(part, Infeasible) or isinstance(problem, Infeasible):
         return problem
-    program = IntegerProgram(problem, "live", steady_weights)
+    program = IntegerProgram(problem, "live", steady_weights or loads)
 
     def hull_vertex(energy: float, latency: float) -> HullVertex[IlpSolution]:
         solved = program.solve(energy, latency)
         return HullVertex(solved, solved.cost.energy_pj, solved.cost.cycles)
 
-    return fitted_plan(evaluator, problem, least_product(hull_vertex).answer, "live")
+    return fitted_plan(part, problem, least_product(hull_vertex).answer, "live")
 
 
-def printed_plan(evaluator: MemoizedPlanEvaluator) -> PinningPlan | Infeasible:
+def printed_plan(
+    evaluator: MemoizedPlanEvaluator, sub_batches: int = 1
+) -> PinningPlan | Infeasible:
     """Return the plan of least latency under the paper's constraints, or why there is none."""
-    problem = pinning_problem(evaluator)
-    if isinstance(problem, Infeasible):
+    part = _of_part(evaluator, sub_batches)
+    problem = part if isinstance(part, Infeasible) else pinning_problem(part, sub_batches)
+    if isinstance(part, Infeasible) or isinstance(problem, Infeasible):
         return problem
     solved = IntegerProgram(problem, "printed", steady_weights=True).solve(0.0, 1.0)
-    return fitted_plan(evaluator, problem, solved, "printed")
+    return fitted_plan(part, problem, solved, "printed")
+
+
+def _of_part(
+    evaluator: MemoizedPlanEvaluator, sub_batches: int
+) -> MemoizedPlanEvaluator | Infeasible:
+    """Return an evaluator of what one sub-batch runs, or why the batch cannot be cut so."""
+    network = evaluator.network
+    if sub_batches == 1:
+        return evaluator
+    if network.batch % sub_batches:
+        return uneven_sub_batches(network, sub_batches)
+    return MemoizedPlanEvaluator(
+        sub_batch(network, sub_batches), evaluator.hardware, evaluator.mapper
+    )
 
 
 def plan_of(network: Network, hardware: Hardware, pinned: PinnedData) -> FusionPlan:
@@ -173,8 +249,8 @@ def fitted_plan(
 ) -> PinningPlan:
     """Give up, where a layer does not fit, what saves least, until all layers fit.
 
-    B_i is of the mapping that streams; what a layer needs beside operands that lie there whole
-    may be more.
+    The evaluator is of what one sub-batch runs. B_i is of the mapping that streams; what a layer
+    needs beside operands that lie there whole may be more.
     """
     pinned, dropped = solved.pinned, []
     while (stuck := _first_unplaceable(evaluator, pinned)) is not None:
@@ -189,7 +265,18 @@ def fitted_plan(
         dropped.append(gone)
     own = linear_cost(problem, pinned, form)
     plan = plan_of(evaluator.network, evaluator.hardware, pinned)
+    if problem.sub_batches > 1:
+        plan = _in_sub_batches(plan, problem)
     return PinningPlan(plan, solved, tuple(dropped), own)
+
+
+def _in_sub_batches(plan: FusionPlan, problem: PinningProblem) -> FusionPlan:
+    """Return the plan of a pass from that of one sub-batch, to which weights that stay are
+    steady."""
+    groups = (replace(group, sub_batches=problem.sub_batches) for group in plan.groups)
+    if problem.loads_weights:
+        groups = (replace(group, steady=(), loaded_once=group.steady) for group in groups)
+    return FusionPlan(tuple(groups))
 
 
 def _first_unplaceable(

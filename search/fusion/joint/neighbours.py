@@ -165,10 +165,23 @@ def regrouped(
     """
     keeping = tuple(_keeping(move.old, group) for group in groups)
     bare = tuple(replace(group, pins=()) for group in keeping)
+    plan = _without_shared(network, plan, move)
     for new in dict.fromkeys((keeping, bare)):
         order = _ordered(network, plan, move, new)
         if order is not None:
             yield _to_last_readers(network, order)
+
+
+def _without_shared(network: Network, plan: FusionPlan, move: Regrouping) -> FusionPlan:
+    """Return a plan that loads no weights once of which a regrouped layer has a share."""
+    lost = {network.weight_owner(i) for group in move.old for i in group.loaded_once}
+    if not lost:
+        return plan
+
+    def left(group: FusionGroup) -> tuple[int, ...]:
+        return tuple(i for i in group.loaded_once if network.weight_owner(i) not in lost)
+
+    return FusionPlan(tuple(replace(group, loaded_once=left(group)) for group in plan.groups))
 
 
 def _ordered(
@@ -207,7 +220,10 @@ def _places(
 
 
 def _keeping(old: tuple[FusionGroup, ...], group: FusionGroup) -> FusionGroup:
-    """Return a group with the pins and steady weights that others had of its layers."""
+    """Return a group with the pins, steady weights and sub-batches of others with its layers.
+
+    Weights that were loaded once come for each sub-batch, since not all groups can load them so.
+    """
     mine = set(group.layers)
     pins = [pin for x in old for pin in x.pins if pin.layer in mine and pin.reader not in mine]
     steady = sorted(i for x in old for i in x.steady if i in mine)
@@ -216,4 +232,5 @@ def _keeping(old: tuple[FusionGroup, ...], group: FusionGroup) -> FusionGroup:
         pins=tuple(sorted(pins, key=lambda pin: pin.layer)),
         steady=tuple(steady),
         resident=tuple(i for i in group.resident if i not in steady),
+        sub_batches=old[0].sub_batches,
     )

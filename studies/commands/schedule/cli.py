@@ -58,6 +58,15 @@ def schedule(
             f"{DEFAULT_PLANNER}).",
         ),
     ] = None,
+    sub_batches: Annotated[
+        str | None,
+        Option(
+            "--sub-batches",
+            metavar="N",
+            help="Cut the batch into N parts, which run one after another through the whole plan, "
+            "or auto to find the best number (fast and fast_printed).",
+        ),
+    ] = None,
     plan: Annotated[
         Path | None,
         Option(
@@ -138,14 +147,19 @@ def schedule(
     docs/how_to/schedule.md explains the output.
     """
     from archloom.studies.config import find_hardware
+    from archloom.studies.solve import in_sub_batches
 
     from .command import Output, effort_of, given, network_of, schedule_network
 
     if plan is not None and fusion is not None:
         raise UserError("--plan and --fusion exclude each other; use one of them")
+    if plan is not None and sub_batches is not None:
+        raise UserError("--plan and --sub-batches exclude each other: the file says how many")
     output = Output(as_json, plot, memory)
     planner = fusion or DEFAULT_PLANNER
     effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed, factors)
+    if sub_batches is not None:
+        effort = in_sub_batches(effort, sub_batches, "--sub-batches")
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware
     network = network_of(source, network_settings or [], batch, found, fold)
     if plan is not None:

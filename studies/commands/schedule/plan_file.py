@@ -46,6 +46,8 @@ class _Group(BaseModel):
     pins: list[_Pin] = []
     steady: list[str] = []
     nest: Nest | None = None
+    sub_batches: PositiveInt = 1
+    loaded_once: list[str] = []
 
 
 def read_plan(path: Path, network: Network, option: str = "--plan") -> FusionPlan:
@@ -107,7 +109,8 @@ def _unknown(groups: Sequence[_Group], network: Network) -> list[str]:
     faults = []
     for g, group in enumerate(groups):
         pinned = [name for pin in group.pins for name in (pin.layer, pin.reader)]
-        for name in dict.fromkeys([*group.layers, *group.resident, *pinned, *group.steady]):
+        staying = [*group.resident, *pinned, *group.steady, *group.loaded_once]
+        for name in dict.fromkeys([*group.layers, *staying]):
             if name not in known:
                 hint = did_you_mean(name, known)
                 faults.append(f"groups.{g}: {network.name} has no layer {name!r}; {hint}")
@@ -131,6 +134,8 @@ def _group(number: int, group: _Group, network: Network) -> FusionGroup:
         tuple(Pin(*pin) for pin in pins),
         places(group.steady),
         nest,
+        group.sub_batches,
+        places(group.loaded_once),
     )
 
 
@@ -138,7 +143,7 @@ def _complete(groups: list[FusionGroup], network: Network) -> FusionPlan:
     """Add the layers that are missing, and put the groups into an order in which they can run."""
     there = {i for group in groups for i in group.layers}
     missing = [
-        FusionGroup(layers)
+        FusionGroup(layers, sub_batches=FusionPlan(tuple(groups)).sub_batches)
         for one in computations(network)
         # of what is folded in a group of the file all runs there, or each layer by itself
         for layers in ([one.layers] if there.isdisjoint(one.layers) else [(i,) for i in one.layers])

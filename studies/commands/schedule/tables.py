@@ -15,6 +15,7 @@ from archloom.studies.rendering.text import (
     kept_columns,
     nest_lines,
     new_table,
+    parts_of,
     peak_text,
     percent,
     plain,
@@ -125,8 +126,11 @@ def print_schedule(record: Details, console: "Console") -> None:
 def _heading(record: Details) -> str:
     fused = sum(len(g["layers"]) > 1 and "folded" not in g for g in record["groups"])
     layers = sum(len(group["layers"]) for group in record["groups"])
+    parts, batch = parts_of(record["groups"]), f"batch {record['batch']}"
+    if parts > 1:
+        batch += f" in {parts} sub-batches"
     return (
-        f"{record['network']} ({layers} layers, batch {record['batch']}) on {record['hardware']}: "
+        f"{record['network']} ({layers} layers, {batch}) on {record['hardware']}: "
         f"{fused_text(len(record['groups']), fused)}; planner {record['planner']}\n"
     )
 

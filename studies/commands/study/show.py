@@ -18,6 +18,7 @@ from archloom.studies.rendering.text import (
     kept_columns,
     layer_gap_text,
     nest_lines,
+    parts_of,
     peak_text,
     resident_layers,
     spent_text,
@@ -204,7 +205,11 @@ def _energy(network: Details) -> "Table":
 
 
 def _groups(network: Details) -> "Table":
-    table = _table("\nGroups in order of execution")
+    parts = parts_of(network["groups"])
+    table = _table(
+        "\nGroups in order of execution"
+        + (f", for each of {parts} sub-batches; figures of all of them" if parts > 1 else "")
+    )
     kept = kept_columns(network["groups"])
     numbers = ("peak KiB", "DRAM KiB", "DRAM KiB unfused")
     for head in ("group", "layers", "tiles", "halo", "resident weights", *kept, *numbers):

@@ -40,10 +40,11 @@ def _obeyable(software: "Software", beside: Reading) -> "Software":
 
 
 def _countable(software: "Software", _: Reading) -> "Software":
-    """Refuse a limit of a planner's work that nothing keeps."""
-    limit = software.fusion_options.get("work_limit")
-    if isinstance(limit, int) and limit < 1:
-        raise entry_error(f"{limit} must be at least 1", "fusion", "work_limit")
+    """Refuse a limit of a planner's work that nothing keeps, and parts of a batch that are none."""
+    for option in ("work_limit", "sub_batches"):
+        number = software.fusion_options.get(option)
+        if isinstance(number, int) and number < 1:
+            raise entry_error(f"{number} must be at least 1", "fusion", option)
     return software
 
 

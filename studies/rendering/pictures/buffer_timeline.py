@@ -69,7 +69,7 @@ class BufferContents:
     Attributes:
         level: name of the buffer.
         capacity_kib: of it.
-        cycles: of the pass.
+        cycles: of the pass, or of one of its sub-batches.
         boxes: (name, kind, colour, first cycle, last cycle, lowest KiB, highest KiB).
     """
 
@@ -95,7 +95,7 @@ def buffer_contents(cost: NetworkCost, most: int) -> BufferContents:
     return BufferContents(
         cost.hardware.levels[-2].name,
         buffer_words(cost.hardware) * size,
-        cost.latency_cycles,
+        cost.one_part.latency_cycles,
         tuple(
             (name, _KINDS[kind][1], colours[name, kind], b.left, b.right, b.bottom, b.top)
             for b in boxes
@@ -117,23 +117,25 @@ def save_memory(cost: NetworkCost, path: Path, option: str = "--memory") -> None
     """
     from matplotlib.figure import Figure
 
+    parts, cost = cost.plan.sub_batches, cost.one_part
     segments = buffer_timeline(cost, _SEGMENTS)
     # without pyplot: no global state, no window, and nothing to close
     figure = Figure(figsize=_SIZE, layout="constrained", dpi=_DPI)
     strip, axes = figure.subplots(2, 1, sharex=True, height_ratios=(1, 24))
     _draw(axes, segments, cost)
     _groups(strip, axes, cost)
-    figure.suptitle(_title(cost, segments), fontsize=11, parse_math=False)
+    figure.suptitle(_title(cost, segments, parts), fontsize=11, parse_math=False)
     with choosing(path, option):
         save_figure(figure, path)
 
 
-def _title(cost: NetworkCost, segments: Sequence[TimelineSegment]) -> str:
+def _title(cost: NetworkCost, segments: Sequence[TimelineSegment], parts: int) -> str:
     capacity = buffer_words(cost.hardware)
     peak = max(segment.words for segment in segments)
     level = cost.hardware.levels[-2].name
+    what = "pass" if parts == 1 else f"of {parts} sub-batches"
     return (
-        f"{cost.network.name} on {cost.hardware.name}: contents of {level} during one pass "
+        f"{cost.network.name} on {cost.hardware.name}: contents of {level} during one {what} "
         f"({cost.latency_cycles:,} cycles); peak use {peak / capacity:.0%}"
     )
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         group_layers as group_layers,
         halo_text as halo_text,
         kept_columns as kept_columns,
+        parts_of as parts_of,
         peak_text as peak_text,
         resident_layers as resident_layers,
         tiling_text as tiling_text,

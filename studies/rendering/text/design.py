@@ -31,13 +31,21 @@ def resident_layers(group: Details) -> str:
 def kept_columns(groups: Sequence[Details]) -> dict[str, list[str]]:
     """Return what stays in the buffer beyond each group, by head of a column; none without any.
 
-    Pinned feature maps stay for later groups, pinned weights from one pass to the next.
+    Pinned feature maps stay for later groups, pinned weights from one pass to the next, and weights
+    that are loaded once for all sub-batches of a pass.
     """
     columns = {
         "pinned feature maps": [_pins_text(group["pins"]) for group in groups],
         "pinned weights": [group_layers(group["steady"]) for group in groups],
+        "weights loaded once": [group_layers(group.get("loaded_once", [])) for group in groups],
     }
     return {head: texts for head, texts in columns.items() if any(texts)}
+
+
+def parts_of(groups: Sequence[Details]) -> int:
+    """Return the sub-batches of a plan, which are those of all its groups."""
+    parts: int = groups[0].get("sub_batches", 1) if groups else 1
+    return parts
 
 
 def _pins_text(pins: Sequence[dict[str, str]]) -> str:

@@ -17,7 +17,13 @@ from archloom.studies.config.workloads import load_workload, load_workloads
 from archloom.studies.errors import UserError
 from archloom.studies.solve.papers import read_table
 
+from ...cases.einsum_files import einsum_text
 from ...cases.workload_studies import onnx_model, problem, study
+
+EINSUMS = """
+Y[m,f] = X[m,d] * W[d,f]
+Z[m,f] = Y[m,f] + B2[m,f]
+"""
 
 
 def shown(*arguments: str) -> str:
@@ -36,16 +42,21 @@ def test_networks_of_every_origin_are_folded(tmp_path: Path) -> None:
     onnx_model(tmp_path / "model.onnx")
     write_network(network("tiny_cnn"), tmp_path / "cnn.json")
     problem(tmp_path / "layers", "one", K=4, C=4)
+    (tmp_path / "ranks.yaml").write_text(einsum_text(EINSUMS, {"m": 4, "d": 8, "f": 6}))
     entries = (
         {"network": "tiny_cnn", "fold": True},
         {"file": "model.onnx", "fold": True, "dimensions": {"batch": 1, "side": 8}},
         {"file": "cnn.json", "fold": True},
         {"file": "layers", "fold": True},
+        {"file": "ranks.yaml", "fold": True},
     )
     found = load_workloads(entries, tmp_path)
     assert all(workload.network.folded for workload in found)
     assert found[0].label == "tiny_cnn(fold=True)"
     assert computations(found[0].network) == computations(found[2].network)
+    # the activation is done in the place of the product itself: what follows it is folded
+    ranks = found[4].network
+    assert [len(one.folded) for one in computations(ranks)] == [1]
     assert not load_workload({"network": "tiny_cnn", "fold": False}, tmp_path).folded
     # what a file says stays so
     write_network(fold(network("tiny_cnn")), tmp_path / "folded.json")
@@ -63,6 +74,28 @@ def test_python_folds_what_it_loads() -> None:
     plain = al.schedule("tiny_cnn", "fast_large", fusion="none")
     assert plan.dram_bytes < plain.dram_bytes
     assert len(plan.groups) == 4
+    # groups of folded layers do not count as fused
+    assert "4 groups, none of them fused" in repr(plan)
+
+
+def test_a_program_of_pytorch_is_folded() -> None:
+    import torch
+
+    class Added(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.other = torch.nn.Linear(12, 8), torch.nn.Linear(12, 8)
+            self.last = torch.nn.Linear(8, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = self.last(self.one(x) + self.other(x))
+            return found
+
+    program = torch.export.export(Added().eval(), (torch.zeros(2, 12),))
+    plain, folded = (al.load_network(program, fold=fold) for fold in (False, True))
+    plans = [al.schedule(net, "fast_large", fusion="none") for net in (plain, folded)]
+    assert len(plans[1].groups) < len(plans[0].groups)
+    assert plans[1].dram_bytes < plans[0].dram_bytes
 
 
 def test_networks_lists_what_is_folded_into_what() -> None:

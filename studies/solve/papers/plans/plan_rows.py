@@ -103,8 +103,8 @@ class _Case:
     effort: MappingEffort
     fold: bool
 
-    def network(self, name: str, batch: int | None) -> Network:
-        found = fold(network(name)) if self.fold else network(name)
+    def network(self, name: str, batch: int | None, planner: Planner) -> Network:
+        found = fold(network(name)) if self.fold or planner.fold else network(name)
         return found.with_batch(batch or self.hardware.native_batch)
 
     def key(self, planner: Planner) -> tuple[str, str, str]:
@@ -136,7 +136,7 @@ def planned(
     first: dict[tuple[str, str], PlanRow] = {}
     compiled = set[tuple[str, str]]()
     for case in cases:
-        plannings: dict[str, Planning] = {}
+        plannings: dict[tuple[str, bool], Planning] = {}
         for planner in table.planners:
             row = old.get(case.key(planner))
             if row is None:
@@ -160,7 +160,7 @@ def _built(design: Design) -> Hardware:
 def _compile(case: _Case, planner: Planner, stages: Stages) -> None:
     stages.begin("compiling kernels (only the first time)")
     few = MappingEffort(name="few", search=case.effort.search, evaluations=1000)
-    tiny = Planning(case.network(_TINY, None), case.hardware, few)
+    tiny = Planning(case.network(_TINY, None, planner), case.hardware, few)
     if not isinstance(tiny.unfused(), Infeasible):
         tiny.planned(planner)
     stages.end()
@@ -171,17 +171,17 @@ def _row(
     case: _Case,
     planner: Planner,
     names: Sequence[str],
-    plannings: dict[str, Planning],
+    plannings: dict[tuple[str, bool], Planning],
     stages: Stages,
 ) -> PlanRow:
     found, reasons, cost = list[PlanFigures](), dict[str, None](), hardware_cost(case.hardware)
     for name in names:
         stages.advance(f"{name} on {case.design.label}, {planner.label}", steps=0)
-        net = case.network(name, table.batch)
-        if name not in plannings:
-            plannings[name] = Planning(net, case.hardware, case.effort)
-        unfused = plannings[name].unfused()
-        plan = unfused if isinstance(unfused, Infeasible) else plannings[name].planned(planner)
+        net = case.network(name, table.batch, planner)
+        if (key := (name, net.folded)) not in plannings:
+            plannings[key] = Planning(net, case.hardware, case.effort)
+        unfused = plannings[key].unfused()
+        plan = unfused if isinstance(unfused, Infeasible) else plannings[key].planned(planner)
         for part in (unfused, plan):
             if isinstance(part, Infeasible):
                 reasons[f"{name} on {case.design.label}: {part}"] = None
@@ -217,6 +217,7 @@ def _with_means(row: PlanRow, first: PlanRow) -> PlanRow:
         "speedup": geometric_mean(b.latency_cycles / a.latency_cycles for a, b in both),
         "edp_gain": geometric_mean(b.edp_js / a.edp_js for a, b in both),
         "layers_fused": fmean(a.layers_fused for a in plans),
+        "sub_batches": fmean(a.sub_batches for a in plans),
         "unfused_flop_per_byte": _intensity(row, unfused),
         "flop_per_byte": _intensity(row, plans),
         "unfused_waiting_percent": _waiting(unfused),

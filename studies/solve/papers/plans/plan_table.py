@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from archloom.search import FUSION_SEARCHES, MAPPING_SEARCHES
 from archloom.search.mapping import FACTORS
-from archloom.search.software import abilities_of
+from archloom.search.software import abilities_of, without_sub_batches
 from archloom.space import did_you_mean
 from archloom.space.design_space import PRESETS
 from archloom.space.networks import NETWORKS
@@ -36,6 +36,7 @@ METRICS: Final = {
     "speedup": Metric("speedup", ".2f"),
     "edp_gain": Metric("EDP gain", ".2f"),
     "layers_fused": Metric("layers fused", ".1f"),
+    "sub_batches": Metric("sub-batches", ".0f"),
     "unfused_flop_per_byte": Metric("FLOP/byte unfused", ".0f"),
     "flop_per_byte": Metric("FLOP/byte", ".0f"),
     "unfused_waiting_percent": Metric("waiting for DRAM % unfused", ".0f"),
@@ -106,6 +107,13 @@ def _truth(entry: Any) -> bool:
     return entry
 
 
+def _parts(entry: Any) -> int | str | None:
+    if entry is None or entry == "auto" or (type(entry) is int and entry > 0):
+        found: int | str | None = entry
+        return found
+    raise ValueError(f"{entry!r} must be auto, or a whole number of at least 1")
+
+
 @dataclass(frozen=True, kw_only=True)
 class MappingEffort(Section):
     """How layers and tiles are mapped.
@@ -131,16 +139,29 @@ class Planner(Section):
         fusion: name of the fusion search.
         objective: what it minimises; only ``deepfrack`` minimises anything but EDP.
         plans: that it evaluates, at most.
+        sub_batches: into which it cuts the batch, or ``auto``; None for planners that do not.
+        fold: whether it plans the networks with folded layers, as if the table said so.
     """
 
     fusion: Annotated[str, named_one("fusion search", lambda: list(FUSION_SEARCHES))]
     objective: Annotated[str, word("edp", "energy", "latency")] = "edp"
     plans: Annotated[int, whole(1)] = 60
+    sub_batches: Annotated[int | str | None, Key(lambda entry, _: _parts(entry))] = None
+    fold: Annotated[bool, Key(lambda entry, _: _truth(entry))] = False
 
     @property
     def label(self) -> str:
         """As tables name it."""
-        return self.fusion if self.objective == "edp" else f"{self.fusion} for {self.objective}"
+        text = self.fusion + " folded" * self.fold
+        if self.sub_batches is not None:
+            number = "" if self.sub_batches == "auto" else f"{self.sub_batches} "
+            text += f" in {number}sub-batches"
+        return text if self.objective == "edp" else f"{text} for {self.objective}"
+
+    @property
+    def options(self) -> dict[str, int | str]:
+        """Of the fusion search."""
+        return {} if self.sub_batches is None else {"sub_batches": self.sub_batches}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +241,9 @@ class PlanTable(Heading):
             for label in sorted({one for one in found if found.count(one) > 1}):
                 yield f"{key}: {label!r} occurs twice; entries must differ in their names"
         for i, planner in enumerate(self.planners):
-            if self.fold and not abilities_of(planner.fusion).folds:
+            if planner.sub_batches is not None and (why := without_sub_batches(planner.fusion)):
+                yield f"planners[{i}].sub_batches: {why}"
+            if (self.fold or planner.fold) and not abilities_of(planner.fusion).folds:
                 yield f"planners[{i}].fusion: {planner.fusion} cannot plan folded layers"
             if planner.objective != "edp" and planner.fusion != _OWN_OBJECTIVE:
                 yield (

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Final
 
-from archloom.evaluators.fusion import NetworkCost
+from archloom.evaluators.fusion import NetworkCost, uneven_sub_batches
 from archloom.search import MAPPING_SEARCHES, derived_seed
 from archloom.search.fusion import MemoizedPlanEvaluator
 from archloom.search.fusion.deepfrack import CostObjective, DeepFrackSearch
@@ -30,6 +30,7 @@ class PassCost:
         dram_bytes: that cross the pins.
         wait_cycles: in which the array waits for DRAM or for the buffer's ports.
         layers_fused: in groups of several.
+        sub_batches: that run one after another.
     """
 
     energy_pj: float
@@ -38,6 +39,7 @@ class PassCost:
     dram_bytes: float
     wait_cycles: int
     layers_fused: int
+    sub_batches: int = 1
 
     @classmethod
     def of(cls, cost: NetworkCost) -> "PassCost":
@@ -53,6 +55,7 @@ class PassCost:
                 for g in cost.plan.groups
                 if len(g.layers) > 1 and g.layers not in computation_of(cost.network)
             ),
+            cost.plan.sub_batches,
         )
 
 
@@ -80,8 +83,12 @@ class Planning:
         """Return the cost of the plan that a planner chooses.
 
         It is layer by layer where a planner of EDP finds none with less. Where energy or latency
-        is minimised, the plan is the one of least cost in DeepFrack's own model.
+        is minimised, the plan is the one of least cost in DeepFrack's own model. Sub-batches that
+        do not divide the batch are infeasible.
         """
+        network, parts = self._evaluator.network, planner.sub_batches
+        if isinstance(parts, int) and network.batch % parts:
+            return uneven_sub_batches(network, parts)
         if planner.objective == "edp":
             return self._cost(self._of_least_edp(planner))
         if self._deepfrack is None:
@@ -91,7 +98,7 @@ class Planning:
         return self._cost(layer_by_layer(self._evaluator.network) if plan is None else plan)
 
     def _of_least_edp(self, planner: Planner) -> FusionPlan:
-        search = fusion_search(planner.fusion, self._evaluator)
+        search = fusion_search(planner.fusion, self._evaluator, options=planner.options)
         seed = derived_seed(_SEED, "fusion", self._evaluator.network.name)
         state = search.advance(search.start(seed), planner.plans)
         assert isfinite(state.history[-1]), "layer by layer is feasible"
