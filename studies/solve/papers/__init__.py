@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .budgets import BUDGETS as BUDGETS, FULL as FULL
     from .comparison import (
         Compared as Compared,
-        Tally as Tally,
         compared as compared,
         tally as tally,
     )
