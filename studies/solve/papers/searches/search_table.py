@@ -124,8 +124,8 @@ class SearchTable(Heading):
 
     def astray(self) -> Iterator[str]:
         """Yield published figures whose row or metric there is not."""
-        rows = [*self.cases, *self.means]
-        labels = {"case": [one.name for one in rows], "method": [m.name for m in self.methods]}
+        rows = [*(case.name for case in self.cases), *(mean.name for mean in self.means)]
+        labels = {"case": rows, "method": [m.name for m in self.methods]}
         for i, theirs in enumerate(self.published):
             for key, known in labels.items():
                 if (label := getattr(theirs, key)) not in known:

@@ -15,7 +15,7 @@ from archloom.studies.errors import UserError
 from archloom.studies.rendering.papers.picture import draw_table
 from archloom.studies.rendering.papers.search_curves import search_curves
 from archloom.studies.rendering.papers.search_front import search_front
-from archloom.studies.solve.papers import own_tables, read_results, read_table
+from archloom.studies.solve.papers import read_results, read_table
 from archloom.studies.solve.papers.searches.progress import Progress
 from archloom.studies.solve.papers.searches.study_source import own_studies
 from archloom.studies.storage import read_baseline, read_trials
@@ -182,10 +182,3 @@ def test_spaces_of_the_tables_differ_from_ours_in_what_they_say():
             assert set(new.spatial_x) - set(old.spatial_x) == {"Q"}
             assert set(new.spatial_y) - set(old.spatial_y) == {"G"}
         assert len(changed) == 1
-
-
-@pytest.mark.parametrize("name", ["search", "ablation", "convergence", "front"])
-def test_tables_that_come_along_compare_with_the_first_method(name):
-    table = read_table(own_tables()[f"fast_{name}"])
-    assert all(workload["fold"] for workload in table.study.keys["workloads"])
-    assert not any(one.why for one in table.published)

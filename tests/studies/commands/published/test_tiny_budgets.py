@@ -61,7 +61,7 @@ def search_rows(table, rows):
     for case in table.cases:
         for method in table.methods:
             config = study_of(table.study, table.changes, case, method, table.seeds[0])
-            held_out = [workload.label for workload in config.validation]
+            held_out = [workload.label for workload in config.validation.workloads]
             wanted += [(case.name, name, method.name) for name in ("searched", *held_out)]
     means = [mean.name for mean in table.means]
     wanted += [(mean, "searched", one.name) for mean in means for one in table.methods]
@@ -85,8 +85,11 @@ CHECKS = {"PlanTable": plan_rows, "StreamTable": stream_rows, "SearchTable": sea
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_comes_out_whole_at_its_tiny_budget(name, tmp_path):
     file = read_table_file(TABLES[name])
-    assert list(file.tables) == list(file.cost) == ["tiny", "small", "full"]
-    assert file.cost["tiny"] <= file.cost["small"] <= file.cost["full"]
+    assert list(file.tables) == ["tiny", "small", "full"]
+    # of the full budget it is known once that was measured
+    assert list(file.cost) == ["tiny", "small", "full"][: len(file.cost)]
+    assert len(file.cost) >= 2
+    assert sorted(file.cost.values()) == list(file.cost.values())
     assert file.full.paper
     done = run(name, "--budget", "tiny", "--out", tmp_path)
     assert done.exit_code == 0, done.output
