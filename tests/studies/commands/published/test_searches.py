@@ -173,7 +173,7 @@ def test_studies_share_what_ray_started_and_it_ends_with_them(tmp_path, monkeypa
         return carry_out(*args, session=session)
 
     monkeypatch.setattr(searching, "carry_out", carried_out)
-    monkeypatch.setattr(RaySession, "close", closed.append)
+    monkeypatch.setattr(RaySession, "close", lambda self: closed.append(self))
     assert run(written(tmp_path), "--sets", 1).exit_code == 130
     assert sessions[0] is sessions[1]
     assert closed == sessions[:1]
