@@ -10,7 +10,11 @@ from click.testing import CliRunner
 from archloom.search import hypervolume, non_dominated
 from archloom.studies.analysis import read_front
 from archloom.studies.commands.cli import app
+from archloom.studies.commands.published import searching
+from archloom.studies.commands.study.run import carry_out
 from archloom.studies.config import load_config
+from archloom.studies.engine.executors.ray_session import RaySession
+from archloom.studies.engine.interrupt import Stopped
 from archloom.studies.errors import UserError
 from archloom.studies.solve.papers import own_tables, read_results, read_table
 from archloom.studies.solve.papers.budgets import merged
@@ -158,6 +162,22 @@ def test_a_run_that_was_stopped_goes_on_and_ends_the_same(out, tmp_path, monkeyp
     rows, all_rows = (read_results(folder / "small.json").rows for folder in (again, out))
     assert rows == all_rows[: len(rows)]
     assert len(rows) == 6
+
+
+def test_studies_share_what_ray_started_and_it_ends_with_them(tmp_path, monkeypatch):
+    sessions, closed = [], []
+
+    def carried_out(*args, session):
+        sessions.append(session)
+        if len(sessions) == 2:
+            raise Stopped
+        return carry_out(*args, session=session)
+
+    monkeypatch.setattr(searching, "carry_out", carried_out)
+    monkeypatch.setattr(RaySession, "close", lambda self: closed.append(self))
+    assert run(written(tmp_path), "--sets", 1).exit_code == 130
+    assert sessions[0] is sessions[1]
+    assert closed == sessions[:1]
 
 
 def test_without_a_folder_nothing_stays(tmp_path):
