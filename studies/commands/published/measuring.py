@@ -95,9 +95,9 @@ def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "
     nothing = [name for name, results in done.items() if not results.feasible]
     for name in nothing:
         print_line(f"{name}: nothing in this table can run", notes)
-    for name, failure in failed.items():
-        print_line(f"{name}: {failure}", notes)
-    codes = [failure.exit_code for failure in failed.values()] + [NOTHING_FOUND] * bool(nothing)
+    for name, wrong in failed.items():
+        print_line(f"{name}: {wrong}", notes)
+    codes = [wrong.exit_code for wrong in failed.values()] + [NOTHING_FOUND] * bool(nothing)
     return max(codes, default=0)
 
 
