@@ -20,7 +20,7 @@ KEPT = ROOT / "docs" / "validation" / "layerweaver"
 KEPT_PLANS = ROOT / "docs" / "validation" / "papers"
 TABLES = own_tables()
 STREAMS = [name for name in TABLES if name.startswith("layerweaver_")]
-PLANS = ["deepfrack", "fast_designs"]
+PLANS = ["deepfrack", "fast_designs", "fast_sub_batches"]
 
 SMALL = """\
 title: Small
