@@ -2,7 +2,8 @@
 
 Read ``plan.py`` (a network), ``group.py`` (a group) and ``tile.py`` (a layer of a group).
 :mod:`.tiling` has the geometry of tiles, :mod:`.buffer` what they take of the shared buffer,
-``core_rounds.py`` tiles that run side by side, ``sub_batches.py`` batches that run in parts.
+``core_rounds.py`` tiles that run side by side, :mod:`.streamed` layers that stream and batches
+that run in parts.
 ``timeline.py`` is for pictures, and ``decoupled.py`` for schedules that time DRAM transfers
 themselves. :mod:`.optimus` is the cost that Optimus' planner minimises.
 """
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         network_cost as network_cost,
         uneven_sub_batches as uneven_sub_batches,
     )
-    from .sub_batches import loaded_words as loaded_words
     from .tile import ProblemMapper as ProblemMapper, tile_cost as tile_cost
     from .timeline import (
         WEIGHTS_OF as WEIGHTS_OF,

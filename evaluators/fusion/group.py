@@ -37,8 +37,14 @@ from .core_rounds import Rounds, rounds_of
 from .group_share import GroupCost, LayerShare
 from .latency import group_cycles, no_work, round_cycles
 from .nest import nest_cost, nest_on, nest_use
-from .streamed import folded_buffer_use, folded_layer, naming, streamed_buffer_use, streamed_layer
-from .sub_batches import of_all_parts
+from .streamed import (
+    folded_buffer_use,
+    folded_layer,
+    naming,
+    of_all_parts,
+    streamed_buffer_use,
+    streamed_layer,
+)
 from .tile import ProblemMapper, tiled_layer, transfers, weight_load
 from .tiling import Tiles
 

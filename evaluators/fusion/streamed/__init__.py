@@ -1,6 +1,7 @@
 """Costs of layers whose operands stream from DRAM: one by itself, or one with what is folded in.
 
-Read ``layer.py``, then ``folded.py``.
+Read ``layer.py``, then ``folded.py``; ``sub_batches.py`` has batches that run in parts, and
+weights that are loaded once.
 """
 
 from typing import TYPE_CHECKING
@@ -14,5 +15,6 @@ if TYPE_CHECKING:
         streamed_buffer_use as streamed_buffer_use,
         streamed_layer as streamed_layer,
     )
+    from .sub_batches import loaded_words as loaded_words, of_all_parts as of_all_parts
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -11,8 +11,9 @@ from math import ceil
 import numpy as np
 
 from archloom.evaluators import access_costs
-from archloom.evaluators.fusion import GroupCost, LayerShare, group_sources, loaded_words
+from archloom.evaluators.fusion import GroupCost, LayerShare, group_sources
 from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.evaluators.fusion.streamed import loaded_words
 from archloom.evaluators.loopnest import LayerCost, MappingProblem, tile_words
 from archloom.space import Infeasible
 from archloom.space.fusion import (

@@ -175,8 +175,10 @@ def live_plan(
     """Return the plan of least EDP under the live form, or why nothing can stay anywhere."""
     loads = sub_batches > 1 and not steady_weights
     part = _of_part(evaluator, sub_batches)
-    problem = part if isinstance(part, Infeasible) else pinning_problem(part, sub_batches, loads)
-    if isinstance(part, Infeasible) or isinstance(problem, Infeasible):
+    if isinstance(part, Infeasible):
+        return part
+    problem = pinning_problem(part, sub_batches, loads)
+    if isinstance(problem, Infeasible):
         return problem
     program = IntegerProgram(problem, "live", steady_weights or loads)
 
@@ -192,8 +194,10 @@ def printed_plan(
 ) -> PinningPlan | Infeasible:
     """Return the plan of least latency under the paper's constraints, or why there is none."""
     part = _of_part(evaluator, sub_batches)
-    problem = part if isinstance(part, Infeasible) else pinning_problem(part, sub_batches)
-    if isinstance(part, Infeasible) or isinstance(problem, Infeasible):
+    if isinstance(part, Infeasible):
+        return part
+    problem = pinning_problem(part, sub_batches)
+    if isinstance(problem, Infeasible):
         return problem
     solved = IntegerProgram(problem, "printed", steady_weights=True).solve(0.0, 1.0)
     return fitted_plan(part, problem, solved, "printed")

@@ -157,7 +157,7 @@ figures: [sub_batches, flop_per_byte, edp_gain]
 def test_a_table_has_rows_of_parts_and_of_folded_layers(tmp_path: Path) -> None:
     path = tmp_path / "parts.yaml"
     path.write_text(TABLE)
-    rows = json.loads(shown("reproduce", str(path), "--json"))["tables"][0]["rows"]
+    rows = json.loads(shown("reproduce", str(path), "--json"))["parts"]["rows"]
     found = {row["planner"]: row["figures"] for row in rows}
     assert found["none folded"]["flop_per_byte"] > found["none"]["flop_per_byte"]
     assert found["fast folded in 2 sub-batches"]["sub_batches"] in (1, 2)

@@ -19,7 +19,7 @@ from ....source_tree import ROOT
 KEPT = ROOT / "docs" / "papers"
 TABLES = own_tables()
 STREAMS = [name for name in TABLES if name.startswith("layerweaver_")]
-PLANS = ["deepfrack", "fast_designs"]
+PLANS = ["deepfrack", "fast_designs", "fast_sub_batches"]
 
 SMALL = """\
 title: Small

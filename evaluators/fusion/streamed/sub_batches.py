@@ -10,9 +10,9 @@ from archloom.space.fusion import FusionGroup
 from archloom.space.hardware import Hardware
 from archloom.space.workload import WEIGHTS, Network
 
-from ..hardware import access_costs
-from .group_share import GroupCost, LayerShare
-from .tile import Transfers
+from ...hardware import access_costs
+from ..group_share import GroupCost, LayerShare
+from ..tile import Transfers
 
 
 def of_all_parts(

@@ -16,9 +16,9 @@ from archloom.space.fusion.plan import (
     plan_violations,
 )
 
-from ...cases.designs import edge
-from ...cases.mappers import BufferMapper
-from ...cases.small_designs import chain
+from ....cases.designs import edge
+from ....cases.mappers import BufferMapper
+from ....cases.small_designs import chain
 
 BATCH = 8
 NET = chain(3).with_batch(BATCH)
