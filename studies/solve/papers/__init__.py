@@ -30,7 +30,8 @@ if TYPE_CHECKING:
         results_name as results_name,
         results_text as results_text,
     )
-    from .searches import Progress as Progress, SearchRow as SearchRow
+    from .searches import SearchRow as SearchRow
+    from .searches.progress import Progress as Progress
     from .streams import StreamRow as StreamRow
     from .table_file import (
         own_tables as own_tables,

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .progress import Progress as Progress
     from .search_rows import SearchRow as SearchRow, searched as searched
     from .search_studies import RunStudy as RunStudy
     from .search_table import SearchTable as SearchTable
