@@ -124,8 +124,11 @@ class SearchTable(Heading):
 
     def astray(self) -> Iterator[str]:
         """Yield published figures whose row or metric there is not."""
-        rows = [*self.cases, *self.means]
-        labels = {"case": [one.name for one in rows], "method": [m.name for m in self.methods]}
+        means = [mean.name for mean in self.means]
+        labels = {
+            "case": [c.name for c in self.cases] + means,
+            "method": [m.name for m in self.methods],
+        }
         for i, theirs in enumerate(self.published):
             for key, known in labels.items():
                 if (label := getattr(theirs, key)) not in known:
