@@ -50,14 +50,10 @@ class RaySession:
             TroubleError: Ray does not start, or the cluster refuses.
         """
         self.close()
-        # from here on there may be processes to end
-        self.connected, self._place = True, (address, workers)
-        try:
-            connect(address, cores, start_s)
-        except BaseException:
-            # what was half started fits nobody
-            self.close()
-            raise
+        # from here on there may be processes to end; what is half started fits nobody
+        self.connected = True
+        connect(address, cores, start_s)
+        self._place = (address, workers)
         tell("ray_started", address=address or "local")
 
     def close(self) -> None:
@@ -66,6 +62,6 @@ class RaySession:
             return
         import ray
 
-        self.connected, self.crew = False, None
+        self.connected, self.crew, self._place = False, None, None
         ray.shutdown()
         tell("ray_ended")
