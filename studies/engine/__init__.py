@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .executors import RaySession as RaySession, make_executor as make_executor
+    from .executors import make_executor as make_executor
     from .executors.cluster import late as late
-    from .executors.parent_death import end_with as end_with
+    from .executors.process_use import end_with as end_with
+    from .executors.ray_session import RaySession as RaySession
     from .interrupt import Stopped as Stopped, StopRequest as StopRequest
     from .loop import run_study as run_study
     from .start_from import WarmStart as WarmStart, warm_start as warm_start

@@ -8,6 +8,5 @@ if TYPE_CHECKING:
     from .cluster import check_reachable as check_reachable
     from .executor import Executor as Executor
     from .ray_executor import make_executor as make_executor
-    from .ray_session import RaySession as RaySession
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

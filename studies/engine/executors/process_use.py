@@ -1,6 +1,9 @@
-"""What a process of this machine has used so far, as Linux tells it, and what the machine has."""
+"""Processes of this machine, as Linux has them: what they have used so far, and that one ends with
+the one that began it, however that ended."""
 
+import ctypes
 import os
+import signal
 from pathlib import Path
 from time import clock_gettime
 from typing import Final
@@ -9,6 +12,19 @@ from typing import Final
 _WHOLE_PROCESS: Final = 2
 
 _GROUPS: Final = Path("/sys/fs/cgroup")
+
+#: prctl's option (linux/prctl.h): the signal that a process gets when its parent ends
+_PARENT_DEATH_SIGNAL: Final = 1
+
+
+def end_with(parent: int) -> bool:
+    """Have this process killed when its parent ends; return whether that one is still there.
+
+    Args:
+        parent: its process id.
+    """
+    ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    return os.getppid() == parent
 
 
 def cpu_seconds(process: int) -> float:

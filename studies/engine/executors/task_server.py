@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 
 from ..trial_task import TaskContext, perform
 from .limited_process import READY
-from .parent_death import end_with
+from .process_use import end_with
 
 #: prctl's option (linux/prctl.h): the name of a process
 _NAME = 15
