@@ -28,7 +28,7 @@ def plan_bars(title: str, rows: Sequence[PlanRow]) -> "Figure":
     from matplotlib.patches import Patch
 
     # layer by layer is the line that bars are compared with
-    rows = [row for row in rows if row.planner != "none"] or rows
+    rows = [row for row in rows if row.planner.split()[0] != "none"] or rows
     looks = _looks(rows)
     panels = _panels(rows)
     # without pyplot: no global state, no window, and nothing to close
@@ -41,7 +41,11 @@ def plan_bars(title: str, rows: Sequence[PlanRow]) -> "Figure":
             axes.set_ylabel(label)
             _draw(axes, [(one, group, share(figures)) for one, group, figures in bars], looks)
     legend = [Patch(**look) for look in looks.values()]
-    figure.legend(legend, list(looks), loc="outside lower center", ncols=3, frameon=False)
+    several = len({row.mappings for row in rows}) > 1
+    names = [_series(row) if several else row.planner for row in rows]
+    figure.legend(
+        legend, list(dict.fromkeys(names)), loc="outside lower center", ncols=3, frameon=False
+    )
     figure.suptitle(title, color=INK)
     return figure
 
