@@ -64,7 +64,8 @@ def _draw(axes: "Axes", metric: str, rows: Sequence[SearchRow]) -> None:
         )
     if metric.endswith(_RATIOS):
         axes.axhline(1.0, color=INK, linewidth=1)
-    names = [f"{case}\n{network}" if cases else network for case, network in groups]
-    axes.set_xticks([at + 0.4 for at in range(len(groups))], names)
+    networks = len({row.network for row in rows}) > 1
+    names = ["\n".join([case] * (cases or not networks) + [one] * networks) for case, one in groups]
+    axes.set_xticks([at + 0.4 for at in range(len(groups))], names, rotation=20, ha="right")
     axes.grid(axis="y", color=FADED, linewidth=0.4)
     axes.set_axisbelow(True)
