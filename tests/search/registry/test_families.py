@@ -99,7 +99,8 @@ def test_options_are_those_that_a_study_may_set() -> None:
     assert list(HARDWARE_OPTIMIZERS.options("tpe")) == ["initial"]
     assert list(BUDGET_ALLOCATORS.options("sh")) == ["rounds", "first_budget", "rank"]
     assert list(FUSION_SEARCHES.options("casco")) == ["population"]
-    assert FUSION_SEARCHES.options("fast_printed") == {}
+    assert list(FUSION_SEARCHES.options("fast_printed")) == ["sub_batches"]
+    assert FUSION_SEARCHES.options("joint") == {}
     assert MAPPING_SEARCHES.options("auto") == {}
 
 
