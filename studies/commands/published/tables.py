@@ -129,7 +129,7 @@ def notes(results: Results) -> Iterator[str]:
     if results.budget != FULL:
         yield (
             f"Budget {results.budget}: fewer networks, seeds or evaluations than at budget full, "
-            "so figures differ from those of the paper by that alone."
+            "which alone changes the figures; compare those of budget full with the paper."
         )
         absent = len(results.table.published) - len(compared(results))
         if absent:
