@@ -5,6 +5,7 @@ comparison.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import ClassVar
 
@@ -35,38 +36,47 @@ class LayerByLayer:
 
 
 class OneShotPlanner:
-    """Evaluates layer by layer, then the plan that is worked out; the better one stays.
+    """Evaluates layer by layer, then the plans that are worked out; the best one stays.
 
     Args:
         evaluator: evaluates plans of the network that is fused.
-        work_out: returns the plan, or None if there is none but layer by layer.
-        notes: returns what to know of the plan, a sentence each; asked once it is worked out.
+        work_out: returns the plan of a number, or None if there is none but layer by layer.
+        notes: returns what to know of it, a sentence each; asked once it is worked out.
+        count: plans that are worked out.
     """
 
     def __init__(
         self,
         evaluator: PlanEvaluator,
-        work_out: Callable[[], FusionPlan | None],
-        notes: Callable[[], tuple[str, ...]] = tuple,
+        work_out: Callable[[int], FusionPlan | None],
+        notes: Callable[[int], tuple[str, ...]] = lambda _: (),
+        count: int = 1,
     ) -> None:
         self._evaluator = evaluator
         self._work_out = work_out
         self._notes = notes
+        self._count = count
 
     def start(self, seed: int) -> FusionState:
         """Return the state before anything was evaluated."""
         return FusionState(seed)
 
     def advance(self, state: FusionState, budget: int) -> FusionState:
-        """Evaluate the plans that were not evaluated yet."""
-        best, history, notes = state.best, list(state.history), state.notes
-        if budget > 0 and not history:
-            best, budget = layer_by_layer(self._evaluator.network), budget - 1
-            history.append(ln_edp(self._evaluator, best))
-        if budget > 0 and len(history) == 1:
-            plan = self._work_out()
-            cost = inf if plan is None else ln_edp(self._evaluator, plan)
-            best = plan if plan is not None and cost < history[0] else best
-            history.append(min(cost, history[0]))
-            notes = self._notes()
-        return FusionState(state.seed, best=best, history=tuple(history), notes=notes)
+        """Evaluate up to ``budget`` of the plans that were not evaluated yet."""
+        if budget > 0 and not state.history:
+            plan, budget = layer_by_layer(self._evaluator.network), budget - 1
+            state = replace(state, best=plan, history=(ln_edp(self._evaluator, plan),))
+        done = len(state.history) - 1
+        for number in range(max(done, 0), min(done + budget, self._count)):
+            state = self._with(state, number)
+        return state
+
+    def _with(self, state: FusionState, number: int) -> FusionState:
+        """Return the state after a plan was evaluated; notes are of the best one."""
+        plan, known = self._work_out(number), state.history[-1]
+        cost = inf if plan is None else ln_edp(self._evaluator, plan)
+        if plan is not None and cost < known:
+            state = replace(state, best=plan)
+        if cost < known or not state.notes:
+            state = replace(state, notes=self._notes(number))
+        return replace(state, history=(*state.history, min(cost, known)))

@@ -213,4 +213,4 @@ class DeepFrackPlanner(OneShotPlanner):
 
     def __init__(self, evaluator: MemoizedPlanEvaluator, work_limit: int | None = None) -> None:
         CountedWork("deepfrack", "", work_limit)  # refuses the limit now
-        super().__init__(evaluator, lambda: DeepFrackSearch(evaluator, work_limit).plan())
+        super().__init__(evaluator, lambda _: DeepFrackSearch(evaluator, work_limit).plan())

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf
 from typing import ClassVar, Literal
 
 from archloom.evaluators.fusion import uneven_sub_batches
@@ -16,16 +15,16 @@ from archloom.space.fusion import (
     computation_numbers,
     computations,
     divisors,
-    layer_by_layer,
     plan_residents,
     sub_batch,
 )
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
+from ..one_shot import OneShotPlanner
 from ..parametric_search import HullVertex, least_product
-from ..plan_evaluator import MemoizedPlanEvaluator, ln_edp
-from ..protocol import Abilities, FusionState
+from ..plan_evaluator import MemoizedPlanEvaluator
+from ..protocol import Abilities
 from .coefficients import pinning_problem, steady_layers
 from .ilp import IlpSolution, IntegerProgram
 from .model import Form, LinearCost, PinnedData, PinningProblem, linear_cost
@@ -72,7 +71,7 @@ class PinningPlan:
         return (expected, *(f"{what}: layers beside it found no room" for what in given_up))
 
 
-class FastPlanner:
+class FastPlanner(OneShotPlanner):
     """Evaluates layer by layer, then the plans of the program; the best one stays.
 
     Args:
@@ -97,47 +96,25 @@ class FastPlanner:
     ) -> None:
         if sub_batches != "auto" and sub_batches < 1:
             raise ValueError(f"sub_batches is {sub_batches}, must be at least 1, or auto")
-        self._evaluator, self._form, self._steady = evaluator, form, steady_weights
+        self._layers, self._form, self._steady = evaluator, form, steady_weights
         every = divisors(evaluator.network.batch)
-        self._numbers = every if sub_batches == "auto" else (sub_batches,)
+        numbers = every if sub_batches == "auto" else (sub_batches,)
         self._answers: dict[int, PinningPlan | Infeasible] = {}
-
-    def start(self, seed: int) -> FusionState:
-        """Return the state before anything was evaluated."""
-        return FusionState(seed)
-
-    def advance(self, state: FusionState, budget: int) -> FusionState:
-        """Evaluate up to ``budget`` of the plans that were not evaluated yet."""
-        for _ in range(budget):
-            done = len(state.history)
-            if done == 0:
-                plan = layer_by_layer(self._evaluator.network)
-                first = ln_edp(self._evaluator, plan)
-                state = replace(state, best=plan, history=(first,))
-            elif done <= len(self._numbers):
-                state = self._with(state, self.answer(self._numbers[done - 1]))
-        return state
-
-    def _with(self, state: FusionState, found: PinningPlan | Infeasible) -> FusionState:
-        """Return the state after a plan was evaluated; notes are of the best one."""
-        plan = None if isinstance(found, Infeasible) else found.plan
-        cost = inf if plan is None else ln_edp(self._evaluator, plan)
-        better = plan is not None and cost < state.history[-1]
-        best = plan if plan is not None and better else state.best
-        notes = state.notes
-        if better or not notes:
-            notes = _notes(found, self._evaluator.network)
-        history = (*state.history, min(cost, state.history[-1]))
-        return replace(state, best=best, history=history, notes=notes)
+        super().__init__(
+            evaluator,
+            lambda n: _plan_in(self.answer(numbers[n])),
+            lambda n: _notes(self.answer(numbers[n]), evaluator.network),
+            len(numbers),
+        )
 
     def answer(self, parts: int) -> PinningPlan | Infeasible:
         """Return the solution for so many sub-batches as a plan, or why nothing can stay
         anywhere."""
         if parts not in self._answers:
             self._answers[parts] = (
-                printed_plan(self._evaluator, parts)
+                printed_plan(self._layers, parts)
                 if self._form == "printed"
-                else live_plan(self._evaluator, self._steady, parts)
+                else live_plan(self._layers, self._steady, parts)
             )
         return self._answers[parts]
 
@@ -163,6 +140,10 @@ class PrintedFastPlanner(FastPlanner):
     ) -> None:
         parts: SubBatches = 1 if sub_batches is None else sub_batches
         super().__init__(evaluator, "printed", sub_batches=parts)
+
+
+def _plan_in(found: PinningPlan | Infeasible) -> FusionPlan | None:
+    return None if isinstance(found, Infeasible) else found.plan
 
 
 def _notes(found: PinningPlan | Infeasible, network: Network) -> tuple[str, ...]:

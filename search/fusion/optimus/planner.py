@@ -78,8 +78,8 @@ class OptimusPlanner(OneShotPlanner):
         self._work = CountedWork("optimus", "layers of groups", work_limit)
         super().__init__(
             evaluator,
-            lambda: self.found.plan if self.found else None,
-            lambda: self.found.notes() if self.found else (),
+            lambda _: self.found.plan if self.found else None,
+            lambda _: self.found.notes() if self.found else (),
         )
 
     @cached_property
