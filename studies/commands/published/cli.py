@@ -60,10 +60,11 @@ def reproduce(
 
     docs/validation/papers.md and layerweaver.md show all tables and explain the table files.
     """
-    from .listing import list_tables
-    from .measuring import Wish, reproduce_tables
-
     if not tables:
+        from .listing import list_tables
+
         list_tables(as_json, new_console())
         return
+    from .measuring import Wish, reproduce_tables
+
     raise Exit(reproduce_tables(tables, Wish(budget, sets, out), as_json, new_console()))

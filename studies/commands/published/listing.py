@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from archloom.studies.engine.progress import duration
 from archloom.studies.rendering.text import new_table, plain, print_json, print_line, print_whole
-from archloom.studies.solve.papers import BUDGETS, own_tables, read_table_file
+from archloom.studies.solve.papers import BUDGETS, own_tables, table_summary
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 def list_tables(as_json: bool, console: "Console") -> None:
     """Print what there is."""
-    files = {name: read_table_file(path) for name, path in own_tables().items()}
+    files = {name: table_summary(path) for name, path in own_tables().items()}
     if as_json:
         print_json(
             {
                 name: {
-                    "paper": file.full.paper,
-                    "source": file.full.source,
-                    "title": file.full.title,
+                    "paper": file.heading.paper,
+                    "source": file.heading.source,
+                    "title": file.heading.title,
                     "cpu_s": dict(file.cost),
                 }
                 for name, file in files.items()
@@ -33,7 +33,7 @@ def list_tables(as_json: bool, console: "Console") -> None:
     )
     for name, file in files.items():
         costs = (duration(file.cost[b]) if b in file.cost else "" for b in BUDGETS)
-        about = file.full.paper, file.full.source, file.full.title
+        about = file.heading.paper, file.heading.source, file.heading.title
         table.add_row(*map(plain, (name, *about, *costs)))
     print_whole(table, console)
     print_line("archloom reproduce TABLE --budget tiny|small|full --out DIR", console)

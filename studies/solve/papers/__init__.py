@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         own_tables as own_tables,
         read_table as read_table,
         read_table_file as read_table_file,
+        table_summary as table_summary,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

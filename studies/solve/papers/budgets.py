@@ -72,6 +72,11 @@ class BudgetKeys(Section):
     budgets: Annotated[Smaller, section(Smaller)] = field(default=Smaller())
     cost: Annotated[Costs, section(Costs)] = field(default=Costs())
 
+    @property
+    def by_budget(self) -> dict[str, float]:
+        """CPU-seconds by budget, where they are known."""
+        return {name: value for name, value in self.cost.to_dict().items() if value is not None}
+
 
 def merged(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return keys with changes: mappings are merged, but one that names another component replaces

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from archloom.space import Document, Faults, Place, bounded_text, did_you_mean
-from archloom.studies.config import ConfigError, Reading, collecting, read_document
+from archloom.studies.config import ConfigError, Reading, Section, collecting, read_document
 
 from ...errors import UserError
 from .budgets import BUDGETS, FULL, BudgetKeys, merged
 from .figures import PaperTable
-from .kinds import DEFAULT, KINDS
+from .heading import Heading
 
 _TABLES: Final = Path(__file__).parent / "tables"
 
@@ -35,9 +35,36 @@ class TableFile:
         return self.tables[FULL]
 
 
+@dataclass(frozen=True)
+class TableSummary:
+    """What a file says of its table.
+
+    Attributes:
+        heading: of the table.
+        cost: as of :class:`TableFile`.
+    """
+
+    heading: Heading
+    cost: Mapping[str, float]
+
+
 def own_tables() -> dict[str, Path]:
     """Return the files that come with archloom, by name."""
     return {path.stem: path for path in sorted(_TABLES.glob("*.yaml"))}
+
+
+def table_summary(path: Path) -> TableSummary:
+    """Return what a file that comes with archloom says of its table.
+
+    Nothing else in it is read: a table of searches takes seconds to be checked.
+    """
+    data = read_document(path, path.read_text("utf-8"), Faults()).data
+    heading = Heading.read(_keys_of(Heading, data), Reading())
+    return TableSummary(heading, BudgetKeys.read(_keys_of(BudgetKeys, data), Reading()).by_budget)
+
+
+def _keys_of(section: type[Section], data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: data[key] for key in section.layout if key in data}
 
 
 def table_of(data: Any, beside: Reading) -> PaperTable:
@@ -47,6 +74,9 @@ def table_of(data: Any, beside: Reading) -> PaperTable:
         ValueError: they are no table.
         EntryError: everything that is wrong in it.
     """
+    # the kinds load what measures rows, which the list of tables does without
+    from .kinds import DEFAULT, KINDS
+
     word = data.get("kind", DEFAULT) if isinstance(data, dict) else DEFAULT
     if not isinstance(word, str) or word not in KINDS:
         raise ValueError(f"kind: {word!r} is unknown; {did_you_mean(str(word), KINDS)}")
@@ -95,8 +125,7 @@ def read_table_file(path: Path) -> TableFile:
     tables = _at_budgets(document, data, keys, Reading(path.parent), faults)
     if faults:
         raise ConfigError(path, faults)
-    cost = {name: value for name, value in keys.cost.to_dict().items() if value is not None}
-    return TableFile(tables, cost)
+    return TableFile(tables, keys.by_budget)
 
 
 def _at_budgets(
