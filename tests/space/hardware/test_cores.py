@@ -31,10 +31,10 @@ def test_the_cores_of_a_published_chip_add_up_to_it(name: str) -> None:
     assert isinstance(cores, Cores)
     assert cores.count == {"edgetpu": 16, "tpu_v3": 2}.get(name, 1)
     assert cores.one.fusion_level == len(chip.levels) - 2
-    assert (cores.one is chip) == (cores.count == 1)
+    assert (cores.one == chip) == (cores.count == 1)
     assert cores.one.macs * cores.count == chip.macs
     assert cores.one.vector_lanes * cores.count == chip.vector_lanes
-    assert cores.one.levels[-1] is chip.levels[-1]
+    assert cores.one.levels[-1] == chip.levels[-1]
     for part, whole in zip(cores.one.levels[:-1], chip.levels[:-1], strict=True):
         assert part.instances * cores.count == whole.instances
         assert replace(part, mesh=whole.mesh) == whole
