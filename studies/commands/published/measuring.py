@@ -5,6 +5,7 @@
 """
 
 import os
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ from archloom.studies.solve.papers import (
 )
 from archloom.studies.storage import write_whole
 
-from ...errors import INTERRUPTED, NOTHING_FOUND, UserError, writing
+from ...errors import FAULT, INTERRUPTED, NOTHING_FOUND, UserError, writing
 from .files import asked_tables
 from .overview import overview, results_in
 from .pages import overview_page, table_page
@@ -55,7 +56,7 @@ class Wish:
 def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "Console") -> int:
     """Measure tables, print them, write them; return the exit code.
 
-    A table that fails does not keep others from being measured.
+    A table that fails, be it for a fault of ours, does not keep others from being measured.
 
     Raises:
         UserError: no such table, everything that is wrong in a file, or a folder that cannot be
@@ -71,7 +72,7 @@ def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "
     }
     kept = {name: _kept(asked, wish.out, name) for name, asked in kept.items()}
     notes = new_console(stderr=True)
-    done, failed = dict[str, Results](), dict[str, UserError]()
+    done, failed = dict[str, Results](), dict[str, Exception]()
     try:
         with ProgressView(notes) as view:
             for number, (name, results) in enumerate(kept.items(), 1):
@@ -79,7 +80,7 @@ def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "
                     view.found(f"table {number} of {len(kept)}: {name}")
                 try:
                     done[name] = _measure(results, wish.out, name, view)
-                except UserError as error:
+                except Exception as error:  # noqa: BLE001  (told below, the others are measured)
                     failed[name] = error
     except KeyboardInterrupt:
         print_line("stopped; with --out, finished results are kept", notes)
@@ -95,10 +96,18 @@ def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "
     nothing = [name for name, results in done.items() if not results.feasible]
     for name in nothing:
         print_line(f"{name}: nothing in this table can run", notes)
-    for name, wrong in failed.items():
+    codes = [_told(name, wrong, notes) for name, wrong in failed.items()]
+    return max(codes + [NOTHING_FOUND] * bool(nothing), default=0)
+
+
+def _told(name: str, wrong: Exception, notes: "Console") -> int:
+    """Say what kept a table from being measured; return its exit code."""
+    if isinstance(wrong, UserError):
         print_line(f"{name}: {wrong}", notes)
-    codes = [wrong.exit_code for wrong in failed.values()] + [NOTHING_FOUND] * bool(nothing)
-    return max(codes, default=0)
+        return wrong.exit_code
+    print_line("".join(traceback.format_exception(wrong)), notes)
+    print_line(f"{name}: a bug in archloom; please report it with the lines above", notes)
+    return FAULT
 
 
 def _show(done: dict[str, Results], as_json: bool, console: "Console") -> None:
