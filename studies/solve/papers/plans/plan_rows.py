@@ -17,7 +17,7 @@ from archloom.studies.engine.progress import Stages
 from .plan_table import METRICS, Design, MappingEffort, Planner, PlanTable
 from .planning import PassCost, Planning, with_weights_kept
 
-_WORDS: Final = Wording(technology="technology")
+_WORDS: Final = Wording(technology="technology", setting="parameters: ")
 
 #: what compiles, or loads, the code that all planners need
 _TINY: Final = "tiny_cnn"
@@ -153,7 +153,8 @@ def planned(
 
 
 def _built(design: Design) -> Hardware:
-    found = find_hardware(design.hardware, (), design.technology or None, None, _WORDS)
+    values = [f"{name}={value}" for name, value in design.parameters.items()]
+    found = find_hardware(design.hardware, values, design.technology or None, None, _WORDS)
     return with_weights_kept(found.hardware) if design.keeps_weights else found.hardware
 
 

@@ -84,13 +84,17 @@ class Design(Section):
     """A hardware design.
 
     Attributes:
-        hardware: name of a preset, or path of a template without free parameters.
+        hardware: name of a preset, or path of a template.
+        parameters: a value for each parameter of the template.
         name: in the table; that of the preset or file if it is empty.
         keeps_weights: whether the buffer beside DRAM keeps weights too, so that they can be cached.
         technology: table that it is taken to; its own if it is empty.
     """
 
     hardware: Annotated[str, _hardware()]
+    parameters: Annotated[dict[str, Any], Key(lambda entry, _: _values(entry))] = field(
+        default_factory=dict
+    )
     name: Annotated[str, text("[^,]*$", form="be a name without commas")] = ""
     keeps_weights: Annotated[bool, Key(lambda entry, _: _truth(entry))] = False
     technology: Annotated[str, text()] = ""
@@ -99,6 +103,15 @@ class Design(Section):
     def label(self) -> str:
         """As tables name it."""
         return self.name or Path(self.hardware).stem
+
+
+def _values(entry: Any) -> dict[str, Any]:
+    if not isinstance(entry, dict) or any(
+        not isinstance(name, str) or not isinstance(value, bool | int | float | str)
+        for name, value in entry.items()
+    ):
+        raise ValueError(f"{entry!r} must be names of parameters with a value each")
+    return entry
 
 
 def _truth(entry: Any) -> bool:

@@ -8,8 +8,9 @@ import pytest
 
 from archloom.evaluators import hardware_cost
 from archloom.search.software import SoftwareSettings
-from archloom.space.design_space import preset, preset_file
+from archloom.space.design_space import HardwareSpace, preset, preset_file
 from archloom.space.fusion import fold
+from archloom.space.hardware import Hardware
 from archloom.space.networks import network
 from archloom.studies.engine.progress import SILENT
 from archloom.studies.errors import UserError
@@ -150,6 +151,11 @@ def test_what_cannot_run_is_said(tmp_path):
         ("kind: plans", "kind: plan", "kind: 'plan' is unknown; did you mean plans"),
         ("hardware: eyeriss", "hardware: eyeris", "did you mean eyeriss"),
         ("keeps_weights: true", "keeps_weights: 1", "designs[1].keeps_weights: 1 must be true or"),
+        (
+            "name: weights too",
+            "parameters: [1]",
+            "designs[1].parameters: [1] must be names of param",
+        ),
         ("search: local", "search: loca", "mapping search 'loca' is unknown; did you mean local"),
         ("{fusion: none}", "{fusion: nome}", "fusion search 'nome' is unknown"),
         ("{fusion: none}", "{fusion: none, objective: energy}", "none minimises EDP only"),
@@ -165,6 +171,43 @@ def test_mistakes_are_named(tmp_path, old, new, part):
     with pytest.raises(UserError) as caught:
         table(tmp_path, SMALL.replace(old, new, 1))
     assert part in str(caught.value)
+
+
+def test_a_template_of_a_paper_is_the_preset_and_what_its_parameters_change():
+    tables = own_tables()["deepfrack"].parent
+    asked = read_table(own_tables()["fast_assumptions"])
+    same, file = preset("fast_large"), str(tables / "designs" / "fast_large_open.yaml")
+    space = HardwareSpace.load(file)
+    for design in asked.designs[1:]:
+        assert design.hardware == file
+        built, parts = space.build(design.parameters), design.parameters
+        assert isinstance(built, Hardware)
+        latch, l1, buffer, dram = built.levels
+        assert built.vector_lanes == parts["lanes"] * same.vector_lanes
+        for level, old, factor in zip(
+            (latch, l1, buffer, dram),
+            same.levels,
+            (1, parts["l1_ports"], parts["buffer_ports"], 1),
+            strict=True,
+        ):
+            assert level.bandwidth_words == factor * old.bandwidth_words
+            assert replace(level, bandwidth_words=old.bandwidth_words) == old
+        less = replace(built, levels=same.levels, vector_lanes=same.vector_lanes, name=same.name)
+        assert less == same
+
+
+def test_parameters_that_a_template_has_not_are_named(tmp_path):
+    text = SMALL[: SMALL.index("published")]
+    own = "hardware: OPEN, name: open, parameters: {lanes: 3, l1_prots: 1, buffer_ports: 1}"
+    path = own_tables()["deepfrack"].parent / "designs" / "fast_large_open.yaml"
+    text = text.replace("hardware: eyeriss", own.replace("OPEN", str(path)))
+    with pytest.raises(UserError) as caught:
+        next(iter(measured(table(tmp_path, text), SILENT)))
+    for part in (
+        "is not one of its values; the nearest is 1",
+        "'l1_prots' is no parameter; did you mean l1_ports",
+    ):
+        assert part in str(caught.value)
 
 
 def test_tables_that_come_along_are_read():
