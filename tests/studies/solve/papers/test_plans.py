@@ -154,7 +154,7 @@ def test_what_cannot_run_is_said(tmp_path):
         (
             "name: weights too",
             "parameters: [1]",
-            "designs[1].parameters: [1] must be names of param",
+            "designs[1].parameters: [1] must be names of",
         ),
         ("search: local", "search: loca", "mapping search 'loca' is unknown; did you mean local"),
         ("{fusion: none}", "{fusion: nome}", "fusion search 'nome' is unknown"),
