@@ -173,10 +173,13 @@ def test_mistakes_are_named(tmp_path, old, new, part):
     assert part in str(caught.value)
 
 
-def test_a_template_of_a_paper_is_the_preset_and_what_its_parameters_change():
+@pytest.mark.parametrize(
+    ("name", "asking"), [("large", "fast_assumptions"), ("small", "fast_small_assumptions")]
+)
+def test_a_template_of_a_paper_is_the_preset_and_what_its_parameters_change(name, asking):
     tables = own_tables()["deepfrack"].parent
-    asked = read_table(own_tables()["fast_assumptions"])
-    same, file = preset("fast_large"), str(tables / "designs" / "fast_large_open.yaml")
+    asked = read_table(own_tables()[asking])
+    same, file = preset(f"fast_{name}"), str(tables / "designs" / f"fast_{name}_open.yaml")
     space = HardwareSpace.load(file)
     for design in asked.designs[1:]:
         assert design.hardware == file
