@@ -46,26 +46,43 @@ class Draws(NamedTuple):
 
 def draws_of(setup: KernelInputs) -> Draws:
     """Return the tables that candidates of a setup are drawn from."""
+    left = free_bounds(setup)
+    slots = _open_slots(setup)
+    # a dimension without a loop has no part: nothing of it is drawn
+    loops = tuple((d, int(left[d]), slots[d].tobytes()) for d in np.flatnonzero(left > 1).tolist())
+    free = np.flatnonzero(setup.optional)
+    return _draws(loops, (setup.bounds > 1).tobytes(), free.tobytes(), len(setup.fanout))
+
+
+@lru_cache(maxsize=256)
+def _draws(
+    loops: tuple[tuple[int, int, bytes], ...], bounds: bytes, free: bytes, levels: int
+) -> Draws:
+    """Return the tables of (dimension, bound, open slots) of all loops.
+
+    Tiles of a layer differ in few of them, and a search asks again for the one that it found.
+    """
     parts: list[list[int]] = []
     slots: list[int] = []
     tables, begin = [np.zeros(0)], 0
-    for d, bound in enumerate(free_bounds(setup)):
-        open_slots = _open_slots(setup, d)
-        for i, value in enumerate(_values(int(bound), len(open_slots))):
+    for d, bound, which in loops:
+        open_slots = np.flatnonzero(np.frombuffer(which, np.bool_)).tolist()
+        for i, value in enumerate(_values(bound, len(open_slots))):
             table = factorisations(value, len(open_slots))
             parts.append([d, i == 0, table.shape[1], begin, len(slots)])
             slots += open_slots
             tables.append(table.ravel())
             begin += table.size
     parts.append([0, 0, 0, 0, len(slots)])
-    dims = np.flatnonzero(setup.bounds > 1)
-    free = np.flatnonzero(setup.optional)
-    words = len(parts) // 2 + bool(len(free)) + (len(setup.fanout) - 1) * -(-len(dims) // 4)
+    dims = np.flatnonzero(np.frombuffer(bounds, np.bool_))
+    # a copy, as kernels compile anew for arrays that cannot be written to
+    bits = np.frombuffer(free, np.int64).copy()
+    words = len(parts) // 2 + bool(len(bits)) + (levels - 1) * -(-len(dims) // 4)
     return Draws(
         np.array(parts, np.int64),
         np.array(slots, np.int64),
         np.concatenate(tables),
-        free,
+        bits,
         dims,
         words,
     )
@@ -77,14 +94,13 @@ def free_bounds(setup: KernelInputs) -> Ints:
     return left
 
 
-def _open_slots(setup: KernelInputs, d: int) -> list[int]:
-    meshes = (setup.fanout > 1) & (setup.spatial[:, :, d] > 0)
-    return [
-        level * 3 + kind
-        for level in range(len(meshes))
-        for kind in range(3)
-        if (meshes[level, kind - 1] if kind else level == 0 or not setup.within[d])
-    ]
+def _open_slots(setup: KernelInputs) -> Flags:
+    """Return bool[8, L * 3]: which slots (level * 3 + kind) are open to each dimension."""
+    levels = len(setup.fanout)
+    slots = np.ones((8, levels, 3), np.bool_)
+    slots[:, 1:, 0] = ~(setup.within > 0)[:, None]
+    slots[:, :, 1:] = ((setup.fanout > 1)[:, :, None] & (setup.spatial > 0)).transpose(2, 0, 1)
+    return slots.reshape(8, -1)
 
 
 def _values(bound: int, slots: int) -> list[int]:
