@@ -163,7 +163,8 @@ def gaps(found: Sequence[dict[str, Any]], cuts: int) -> Iterator[str]:
         began, where = process_time(), problem()
         pruner = DominancePruner(where)
         for point, values in zip(record["points"], record["values"], strict=True):
-            pruner.tell(Observation(point, tuple(values) or None, int(bool(values))))
+            failure = None if values else "infeasible"
+            pruner.tell(Observation(point, tuple(values) or None, int(bool(values)), failure))
         pruner.tighten(cuts * PER_CUT)
         proof = pruner.certificate()
         assert proof is not None
