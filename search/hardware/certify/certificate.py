@@ -36,12 +36,19 @@ search proves that no software of a design costs less than some figure, that fig
 """
 
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from archloom.evaluators import Floats
 
     from .intervals import Undecided
+
+#: What a certificate counts, and what those of older versions do not have.
+_COUNTS: Final = (
+    "points", "feasible", "measured", "open", "boxes", "undecided", "members", "settled_members",
+)  # fmt: skip
+_LATER: Final = ("boxes", "undecided", "members", "settled_members", "ceiling_any_budget")
 
 #: The corner of a hypervolume lies this far beyond the worst cost or bound that it counts.
 _REFERENCE_FACTOR: Final = 1.1
@@ -68,6 +75,9 @@ class Certificate:
         settled_members: of them, those whose costs are their lower bounds.
         ceiling_any_budget: hypervolume of the front and the bounds of all designs that are open or
             undecided.
+
+    Raises:
+        ValueError: a count that is no whole number from 0 on, or a hypervolume that is none.
     """
 
     points: int
@@ -82,6 +92,20 @@ class Certificate:
     members: int | None = None
     settled_members: int | None = None
     ceiling_any_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            count = getattr(self, name)
+            if count is None and name in _LATER:
+                continue
+            if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+                raise ValueError(f"{name} is {count!r}, must be a whole number of at least 0")
+        for name in ("volume", "ceiling", "ceiling_any_budget"):
+            volume = getattr(self, name)
+            if volume is None and name in _LATER:
+                continue
+            if not (isinstance(volume, int | float) and 0 <= volume < inf):
+                raise ValueError(f"{name} is {volume!r}, must be finite and at least 0")
 
     @property
     def proven_at_this_budget(self) -> bool:

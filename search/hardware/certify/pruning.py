@@ -250,8 +250,7 @@ class DominancePruner:
     def _learn(self, row: int, values: Floats) -> None:
         """Note how far a result is above its tight bound."""
         if not self._tight[row]:
-            self._bounds[row] = self._problem.tightened(self._candidates[row]).values
-            self._tight[row] = True
+            self._tighten(row)
         self._ratios.append(np.log(values / self._bounds[row]))
 
     def _expected_logs(self, rows: NDArray[np.int64]) -> Floats:
