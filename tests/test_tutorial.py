@@ -51,9 +51,8 @@ def test_the_page_on_certificates_explains_the_tutorial_s() -> None:
     page = (ROOT / "docs" / "how_to" / "certificates.md").read_text("utf-8")
     told = re.findall(r"\* \((?:the other )?(\d+)\)|\*at least ([\d.]+%)\*", page)
     numbers = [number for pair in told for number in pair if number]
-    (sentence,) = re.findall(
-        r"^Certified at this budget: .*?\.$", TUTORIAL.read_text("utf-8"), re.M | re.S
-    )
+    certified = r"^Certified at this budget: .*?\.$"
+    (sentence,) = re.findall(certified, TUTORIAL.read_text("utf-8"), re.M | re.S)
     assert len(numbers) == 4
     assert all(re.search(rf"(?<![\d.]){re.escape(number)}", sentence) for number in numbers)
 
