@@ -48,9 +48,6 @@ NETWORKS = (network("resnet18"), network("mobilenetv2"))
 AREA_MM2, TDP_W = 20.0, 2.0
 SOFTWARE = SoftwareSettings(fusion="none", mapping="exact")
 
-#: Settings of the software search that a file keeps: the budget at which its front is proven.
-KEPT_SETTINGS = ("fusion", "mapping", "mapping_evaluations", "factors")
-
 #: Evaluations that the optimizer leads with before the proof begins, and those of a batch.
 LEAD, BATCH = 60, 4
 
@@ -183,10 +180,12 @@ def prove(problem: DesignProblem, evaluate: Evaluations, until: int) -> dict[str
     members.sort(key=lambda member: member[1])
     proof = pruner.certificate()
     assert proof is not None
+    # the budget at which it is proven
+    settings = ("fusion", "mapping", "mapping_evaluations", "factors")
     derived = ("proven_at_this_budget", "proven", "share", "share_any_budget")
     return {
         "version": code_version(),
-        "software": {name: getattr(SOFTWARE, name) for name in KEPT_SETTINGS},
+        "software": {name: getattr(SOFTWARE, name) for name in settings},
         "space": problem.space.name,
         "caps": {"area_mm2": AREA_MM2, "tdp_w": TDP_W},
         "networks": [n.name for n in NETWORKS],
