@@ -180,7 +180,6 @@ def prove(problem: DesignProblem, evaluate: Evaluations, until: int) -> dict[str
     members.sort(key=lambda member: member[1])
     proof = pruner.certificate()
     assert proof is not None
-    # the budget at which it is proven
     settings = ("fusion", "mapping", "mapping_evaluations", "factors")
     derived = ("proven_at_this_budget", "proven", "share", "share_any_budget")
     return {
