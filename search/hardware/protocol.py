@@ -24,8 +24,6 @@ class Observation:
         failure: name of the rule that no software could keep; None if there was none.
         excess: ln(cost / limit) for each limit of the study, above 0 where it is not kept; empty
             without ``values``.
-        least: costs that no software of the design goes below, as far as its own search proved
-            that; empty if it proved nothing.
     """
 
     point: Point
@@ -33,7 +31,6 @@ class Observation:
     evaluations: int
     failure: str | None = None
     excess: tuple[float, ...] = ()
-    least: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.values is not None and not all(isfinite(v) and v > 0 for v in self.values):

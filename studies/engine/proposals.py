@@ -128,8 +128,8 @@ class Proposals:
         if self._restored:
             return
         for trial, observation in zip(trials, observations, strict=True):
-            observation = replace(observation, least=self._least(trial))
-            self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))
+            settled = trial.state in ("complete", "infeasible")
+            self._pruner.tell(observation, settled, self._least(trial))
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
         self._pruner.tighten(None if every else TIGHTENED * min(len(trials), TIGHTENED_FOR))

@@ -31,8 +31,8 @@ that depends on no search, is never in U; nor is one whose bound is beyond a lim
 the limit. A design whose search was cut short (stopped by halving, crashed, ended by a limit of
 time) is not measured: it is open in both statements until its bounds are dominated.
 
-A bound can also come from the measurement itself (:attr:`..protocol.Observation.least`): where a
-search proves that no software of a design costs less than some figure, that figure is a bound.
+A bound can also come from the measurement itself: where the search of a design proves that no
+software of it costs less than some figure, that figure is a bound.
 """
 
 from dataclasses import asdict, dataclass

@@ -68,7 +68,9 @@ class DominancePruner:
         """Designs of a covered space that may still add to the front."""
         return self._boxes.open_points if self._boxes else int(self._undominated.sum())
 
-    def tell(self, observation: Observation, settled: bool = True) -> None:
+    def tell(
+        self, observation: Observation, settled: bool = True, least: Sequence[float] = ()
+    ) -> None:
         """Learn what became of a design.
 
         Args:
@@ -76,6 +78,8 @@ class DominancePruner:
                 run; if it has none, the search found that the result is not worth having.
             settled: whether more search of this budget would change nothing: neither stopped early
                 nor crashed.
+            least: costs that no software of the design goes below, as far as its own search proved
+                that; empty if it proved nothing.
         """
         key = self._problem.space.point_key(observation.point)
         self._observed_keys.add(key)
@@ -86,7 +90,7 @@ class DominancePruner:
         if self._boxes and settled:
             self._boxes.settle(observation.point)
         if self.covers_space:
-            self._bound(observation, key, settled)
+            self._bound(observation, key, settled, least)
         if observation.values is None or not observation.kept:
             return
         values = np.array(observation.values)
@@ -216,7 +220,9 @@ class DominancePruner:
             in_boxes=(left.points, left.boxes),
         )
 
-    def _bound(self, observation: Observation, key: str, settled: bool) -> None:
+    def _bound(
+        self, observation: Observation, key: str, settled: bool, proven: Sequence[float]
+    ) -> None:
         """Note between which costs a design stays with any budget."""
         if observation.values is None and (observation.failure or not settled):
             # no software runs on it at all, or it is as open as it was
@@ -227,7 +233,7 @@ class DominancePruner:
         tight = self._problem.tightened(candidate)
         if any(excess > 0 for excess in tight.least_excess):
             return
-        least = tuple(map(max, tight.values, observation.least or tight.values))
+        least = tuple(map(max, tight.values, proven or tight.values))
         if observation.values is not None:
             # what is proven on the way of roots and squares is off by roundings
             pairs = zip(least, observation.values, strict=True)
