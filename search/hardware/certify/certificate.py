@@ -245,8 +245,8 @@ def _at_any_budget(proof: "Certificate") -> str:
         )
     return (
         f"For any budget: the front has at least {100 * share:.1f}% of the largest possible "
-        f"hypervolume. More software search could change it by {proof.undecided:,} of the "
-        f"{proof.measured:,} evaluated designs, because their costs are above their lower bounds "
-        f"and these are not dominated; {proof.settled_members:,} of the {proof.members:,} designs "
-        "on the front have costs equal to their lower bounds."
+        f"hypervolume. With more software search, {proof.undecided:,} of the {proof.measured:,} "
+        "evaluated designs could still change the front, because their lower bounds are not "
+        f"dominated. Of the {proof.members:,} designs on the front, {proof.settled_members:,} have "
+        "costs equal to their lower bounds."
     )
