@@ -170,7 +170,8 @@ def gaps(found: Sequence[dict[str, Any]], cuts: int) -> Iterator[str]:
         assert proof is not None
         seconds = process_time() - began
         yield f"{record['name']}, seed {record['seed']}: {cuts} cuts, {seconds:.0f} CPU-s"
-        yield f"  {certificate_text(proof)}"
+        yield f"  gap {proof.gap:.2f} decades^3"
+        yield from (f"  {line}" for line in certificate_text(proof).splitlines())
 
 
 def main() -> int:
