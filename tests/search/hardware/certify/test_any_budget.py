@@ -16,10 +16,12 @@ from archloom.search.hardware.problem import Candidate, DesignProblem
 from archloom.search.hardware.protocol import Observation
 from archloom.search.objectives import AREA, EDP, TDP, ObjectiveSet
 from archloom.search.pareto import dominated_by, hypervolume, non_dominated
+from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
 from archloom.space.design_space.parameter import Point
+from archloom.space.hardware.hardware import Hardware
 
 from .test_branch_and_bound import boxed_problem
-from .test_pruning import small_problem
+from .test_pruning import searched, small_problem
 
 DESIGNS = 9
 
@@ -203,6 +205,25 @@ def test_boxes_count_measured_designs_as_an_enumeration_does(tmp_path: Path) -> 
         assert proof.members == len(front) > proof.settled_members > 0
         assert proof.ceiling_any_budget > proof.volume
         assert pruner.state()["intervals"] == pruners[0].state()["intervals"]
+
+
+def test_more_search_never_goes_below_what_a_small_one_proved(tmp_path: Path) -> None:
+    """Where nothing is fused there is one plan, and what is proven of its mappings bounds it."""
+    problem = small_problem(tmp_path)
+    for candidate in problem.feasible()[::40]:
+        hardware = problem.space.build(candidate.point)
+        assert isinstance(hardware, Hardware)
+        much = searched(hardware).networks
+        settings = SoftwareSettings("none", 4, "exact", 20)
+        little = advance(SoftwareTask(hardware, problem.networks, settings, 0), None, 1).networks
+        for name, found in much.items():
+            for bound in (little[name].least_edp_js(), found.least_edp_js()):
+                assert 0 < bound <= found.edp_js * (1 + 1e-9)
+        edps = {name: found.least_edp_js() for name, found in much.items()}
+        edp, *known = problem.objective_set.least(edps)
+        assert edp == pytest.approx(np.sqrt(np.prod(list(edps.values()))))
+        # of area and TDP it says nothing
+        assert known == [0.0, 0.0]
 
 
 def text_of(**changed: object) -> str:
