@@ -269,7 +269,7 @@ def _proof(location: Location) -> Facts:
     proof = read_certificate(location)
     # a line for each statement, which the page would run together
     lines = certificate_text(proof).splitlines() if proof else []
-    return tuple(zip(("proof by lower bounds", "proof for any budget"), lines, strict=False))
+    return tuple(zip(("proof at this budget", "proof for any budget"), lines, strict=False))
 
 
 def _forms(label: str, forms: "CompressedForms") -> str:

@@ -105,7 +105,7 @@ def test_every_output_of_the_front_says_what_is_proven(folder: Path) -> None:
     assert first in said.stdout
     assert second in said.stdout
     facts = dict(load_view(folder / "run").facts)
-    assert facts["proof by lower bounds"].startswith(first)
+    assert facts["proof at this budget"].startswith(first)
     assert facts["proof for any budget"].startswith(second)
     again = archloom("run", "tiny.yaml", "--out", "run", cwd=folder)
     assert (
