@@ -17,17 +17,19 @@ kernels.
 import argparse
 import gc
 import json
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from importlib.metadata import version
 from math import exp, log
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from archloom.search.fusion.joint import planner
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
@@ -39,6 +41,7 @@ from archloom.space.design_space.presets import preset
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
 from archloom.space.workload.network import Network
+from benchmarks.code_version import code_version
 
 NETWORKS: Final = ("resnet18", "mobilenetv2", "vit_b_16", "unet", "efficientnet_b0")
 
@@ -222,7 +225,7 @@ def main() -> None:
     if old:
         print(summary(rows, old))
     if asked.json is not None:
-        found = {"version": version("archloom"), "fusion": settings.fusion, "trials": rows}
+        found = {"version": code_version(), "fusion": settings.fusion, "trials": rows}
         asked.json.write_text(json.dumps(found) + "\n")
 
 

@@ -49,11 +49,12 @@ def test_commands_of_how_to_pages_work(name: str, pages: Any, tmp_path: Path) ->
 
 def test_the_page_on_certificates_explains_the_tutorial_s() -> None:
     page = (ROOT / "docs" / "how_to" / "certificates.md").read_text("utf-8")
-    told = re.findall(r"\* \((?:the other )?(\d+)\)|\*at least ([\d.]+%)\*", page)
-    numbers = [number for pair in told for number in pair if number]
-    (sentence,) = re.findall(r"^Certified: .*?\.$", TUTORIAL.read_text("utf-8"), re.M | re.S)
-    assert len(numbers) == 4
-    assert all(re.search(rf"(?<![\d.]){re.escape(number)}", sentence) for number in numbers)
+    told = re.findall(r"\* \((?:the other )?(\d+)(?: of (\d+))?\)|\*at least ([\d.]+%)\*", page)
+    numbers = [number for found in told for number in found if number]
+    statements = r"^Certified at this budget: .*?^For any budget: .*?\.$"
+    (said,) = re.findall(statements, TUTORIAL.read_text("utf-8"), re.M | re.S)
+    assert len(numbers) == 9
+    assert all(re.search(rf"(?<![\d.]){re.escape(number)}", said) for number in numbers)
 
 
 def test_an_excerpt_must_stand_in_the_output_in_order(pages: Any) -> None:

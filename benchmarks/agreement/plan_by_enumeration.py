@@ -13,7 +13,6 @@ import argparse
 import json
 import sys
 import time
-from importlib.metadata import version
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from archloom.search.fusion.joint.planner import PROVEN, JointPlanner
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
+from benchmarks.code_version import code_version
 from tests.cases.small_nests import longer_case
 from tests.oracles.enumerated_steps import least_product
 
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
         if rows[-1]["over_least"] > 1 + EQUAL:
             print(rows[-1], flush=True)
         if given.json is not None:
-            found = {"version": version("archloom"), "cases": rows}
+            found = {"version": code_version(), "cases": rows}
             given.json.write_text(json.dumps(found) + "\n")
     print(summary(rows))
     return int(any(row["proven"] and row["over_least"] > 1 + EQUAL for row in rows))

@@ -14,11 +14,14 @@ pass, which is other work.
 
 import argparse
 import json
+import sys
 import time
 from math import exp, log
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from archloom.evaluators.bounds.network import any_plan_bound
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
@@ -28,6 +31,7 @@ from archloom.search.software.planners import fusion_search
 from archloom.space.design_space.presets import preset
 from archloom.space.hardware.hardware import pass_batch
 from archloom.space.networks.registry import network
+from benchmarks.code_version import code_version
 
 PRESETS: Final = ("eyeriss", "edgetpu", "tpu_v3", "fast_large", "fast_small")
 NETWORKS: Final = (
@@ -54,6 +58,7 @@ def run(planner: str, name: str, design: str, evaluations: int) -> Row:
     state = search.advance(search.start(1), PLANS.get(planner, 2))
     spent = time.process_time() - began
     return {
+        "version": code_version(),
         "planner": planner,
         "network": name,
         "preset": design,

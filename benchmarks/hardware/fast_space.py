@@ -163,13 +163,15 @@ def gaps(found: Sequence[dict[str, Any]], cuts: int) -> Iterator[str]:
         began, where = process_time(), problem()
         pruner = DominancePruner(where)
         for point, values in zip(record["points"], record["values"], strict=True):
-            pruner.tell(Observation(point, tuple(values) or None, int(bool(values))))
+            failure = None if values else "infeasible"
+            pruner.tell(Observation(point, tuple(values) or None, int(bool(values)), failure))
         pruner.tighten(cuts * PER_CUT)
         proof = pruner.certificate()
         assert proof is not None
         seconds = process_time() - began
         yield f"{record['name']}, seed {record['seed']}: {cuts} cuts, {seconds:.0f} CPU-s"
-        yield f"  {certificate_text(proof)}"
+        yield f"  gap {proof.gap:.2f} decades^3"
+        yield from (f"  {line}" for line in certificate_text(proof).splitlines())
 
 
 def main() -> int:

@@ -18,17 +18,20 @@ durations of studies; of the latter, which may have batches of other sizes, only
 import argparse
 import json
 import random
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from importlib.metadata import version
 from math import ceil
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from archloom.studies.engine.logical_order import Job, LogicalOrder
 from archloom.studies.storage.journal import read_events
 from archloom.studies.storage.parts import JOURNAL
+from benchmarks.code_version import code_version
 
 RECORDED = Path(__file__).parents[1] / "data" / "round_seconds.json"
 
@@ -200,7 +203,7 @@ def read(path: Path, name: str) -> Durations:
 def write(path: Path, studies: dict[str, Durations]) -> None:
     """Write durations down."""
     content = {
-        "archloom": version("archloom"),
+        "archloom": code_version(),
         "studies": {
             name: {"rounds": d.rounds, "proposals": d.proposals} for name, d in studies.items()
         },

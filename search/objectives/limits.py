@@ -1,6 +1,6 @@
 """Limits that designs have to keep, and all that a study asks of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, log
 from typing import TYPE_CHECKING, Final
@@ -132,6 +132,18 @@ class ObjectiveSet:
     def values(self, design: DesignCosts) -> tuple[float, ...]:
         """Return the cost of each objective."""
         return tuple(objective.cost(design) for objective in self.objectives)
+
+    def least(self, edps_js: Mapping[str, float]) -> tuple[float, ...]:
+        """Return lower bounds of the costs of a design of which only EDPs are bounded.
+
+        Args:
+            edps_js: lower bounds by network, above 0.
+
+        Returns:
+            One for each objective; 0, which says nothing, for those that are no EDP.
+        """
+        design = DesignCosts({}, tuple((name, {"edp": edp}) for name, edp in edps_js.items()))
+        return tuple(o.cost(design) if o.metric == "edp" else 0.0 for o in self.objectives)
 
     def excess(self, design: DesignCosts) -> tuple[float, ...]:
         """Return ln(cost / limit) for each limit of what software decides."""

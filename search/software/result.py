@@ -73,6 +73,12 @@ class NetworkResult:
             return None
         return found if whole == (self.energy_pj, self.latency_cycles) else None
 
+    def least_edp_js(self) -> float:
+        """Return an EDP (J s) that the plan has at least with any mappings; 0 if none is known."""
+        found = self.costs()
+        percent = found["gaps"]["plan_percent"] if found else None
+        return 0.0 if percent is None else self.edp_js / (1 + percent / 100)
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NetworkResult":
         """Build a result from :meth:`to_dict`."""

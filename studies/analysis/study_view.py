@@ -267,7 +267,9 @@ def _facts(
 
 def _proof(location: Location) -> Facts:
     proof = read_certificate(location)
-    return (("proof by lower bounds", certificate_text(proof)),) if proof else ()
+    # a line for each statement, which the page would run together
+    lines = certificate_text(proof).splitlines() if proof else []
+    return tuple(zip(("proof at this budget", "proof for any budget"), lines, strict=False))
 
 
 def _forms(label: str, forms: "CompressedForms") -> str:

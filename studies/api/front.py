@@ -107,9 +107,15 @@ class Front:
         picked: trial that the rule of the study selects; None if the front is empty.
         objectives: names of the objectives, as in ``Trial.values`` (or ``edp_js``, ``area_mm2``,
             ``tdp_w``).
-        proven: whether lower bounds prove that no other design can be on the front.
-        certified_share: least share of the maximum possible hypervolume that the front has; None if
-            nothing is known of the rest of the space.
+        proven: whether lower bounds prove that no design can change the front, whatever the
+            search budget; False if that is not known.
+        proven_at_this_budget: whether they prove that no design which was not evaluated can join
+            the front.
+        certified_share: least share of the maximum possible hypervolume that the front has, with
+            costs of evaluated designs as they are; None if nothing is known of the rest of the
+            space.
+        certified_share_any_budget: the same if evaluated designs, too, may cost as little as their
+            lower bounds; None if not known.
         proof: what the bounds prove, as text; empty if nothing.
     """
 
@@ -117,7 +123,9 @@ class Front:
     picked: Trial | None
     objectives: tuple[str, ...]
     proven: bool
+    proven_at_this_budget: bool
     certified_share: float | None
+    certified_share_any_budget: float | None
     proof: str
     _front: Members
 
@@ -130,7 +138,9 @@ class Front:
             picked=None if picked is None else Trial.of(picked),
             objectives=tuple(one.name for one in found.objective_set.objectives),
             proven=proof is not None and proof.proven,
+            proven_at_this_budget=proof is not None and proof.proven_at_this_budget,
             certified_share=None if proof is None else proof.share,
+            certified_share_any_budget=None if proof is None else proof.share_any_budget,
             proof="" if proof is None else certificate_text(proof),
             _front=found,
         )
@@ -173,7 +183,11 @@ class Front:
     def _known(self) -> str:
         if self.certified_share is None:
             return "not proven"
-        return "proven" if self.proven else f"{self.certified_share:.1%} certified"
+        if self.proven:
+            return "proven"
+        if self.proven_at_this_budget:
+            return "proven at this budget"
+        return f"{self.certified_share:.1%} certified at this budget"
 
     def _repr_html_(self) -> str:
         measured = self._front.objective_set.measured

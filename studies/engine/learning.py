@@ -9,12 +9,12 @@ exactly what learning everything again would give.
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space.design_space import Point
-from archloom.studies.storage import NOTHING_FOUND, Asked, Trial
+from archloom.studies.storage import Asked, Trial
 
 from .proposals import Proposals
 
@@ -104,8 +104,7 @@ class Learning:
     def ended(self, trials: Sequence[Trial]) -> None:
         """Take note of trials that ended."""
         self.trials += len(trials)
-        # what they run is no part of it, and takes most of the memory
-        self._since += [replace(one, networks={}, curve=NOTHING_FOUND) for one in trials]
+        self._since += map(self._proposals.needed, trials)
 
     def asked_before(self, n: int, pending: Sequence[Point], asked: Asked) -> None:
         """Take note that designs were proposed before; see :meth:`propose`."""

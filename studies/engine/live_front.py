@@ -79,7 +79,8 @@ class LiveFront:
         tell: hears of the designs.
 
     Attributes:
-        certified: share of the greatest possible hypervolume; None while nothing is proven.
+        certified: share of the greatest possible hypervolume at the study's budget; None while
+            nothing is proven.
     """
 
     def __init__(self, study: "Study", tell: Callable[[str], None]) -> None:

@@ -3,12 +3,13 @@ proven, whatever bounds leave open.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from archloom.search.hardware import ENUMERATE_LIMIT, Observation
 from archloom.search.hardware.certify import DominancePruner
 from archloom.space.design_space import Point
-from archloom.studies.storage import Asked, Trial
+from archloom.studies.storage import NOTHING_FOUND, Asked, Trial
 
 from ..errors import UserError
 
@@ -64,6 +65,7 @@ class Proposals:
         self._optimizer = optimizer
         self._exact = exact
         self._whole = problem.enumerable
+        self._one_plan = problem.plans == "layer_by_layer"
         self._objective_set = problem.objective_set
         self._observed = 0
         self._restored = False
@@ -126,10 +128,30 @@ class Proposals:
         if self._restored:
             return
         for trial, observation in zip(trials, observations, strict=True):
-            self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))
+            settled = trial.state in ("complete", "infeasible")
+            self._pruner.tell(observation, settled, self._least(trial))
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
         self._pruner.tighten(None if every else TIGHTENED * min(len(trials), TIGHTENED_FOR))
+
+    def needed(self, trial: Trial) -> Trial:
+        """Return a trial with as much as is learned from it: what it runs takes most of the memory.
+
+        Where there is but one plan, what is proven of its mappings bounds the design.
+        """
+        networks = trial.networks.items() if self._one_plan else ()
+        kept = {name: replace(one, plan=[], mappings={}, gaps=None) for name, one in networks}
+        return replace(trial, networks=kept, curve=NOTHING_FOUND)
+
+    def _least(self, trial: Trial) -> tuple[float, ...]:
+        """Return costs that no software of a trial's design goes below; empty if nothing is proven.
+
+        A plan that could be another one proves nothing of the others.
+        """
+        if not self._one_plan or trial.edp_js is None:
+            return ()
+        edps = {name: one.least_edp_js() for name, one in trial.networks.items()}
+        return self._objective_set.least(edps) if edps and all(edps.values()) else ()
 
     def state(self) -> dict[str, Any]:
         """Return what bounds were worked out, as JSON has it: most of what learning takes."""

@@ -15,9 +15,13 @@ from ..problem import Candidate, DesignProblem
 from ..protocol import Observation
 from .branch_and_bound import BoxBranchAndBound
 from .certificate import Certificate, front_certificate
+from .intervals import CostIntervals
 
 #: Ratio of cost to bound that is expected before any result.
 _FIRST_RATIO = 1.2
+
+#: Costs this near to their bounds have reached them.
+_ROUNDED = 1e-9
 
 #: Tight bounds of designs that take as long as cutting a box.
 PER_CUT = 4
@@ -50,6 +54,7 @@ class DominancePruner:
         self._undominated = np.ones(len(self._candidates), dtype=np.bool_)
         self._tight = np.zeros(len(self._candidates), dtype=np.bool_)
         self._ratios: list[Floats] = []
+        self._intervals = CostIntervals(self._front.shape[1])
         boxes = None if problem.enumerable else BoxBranchAndBound(problem)
         self._boxes = boxes if boxes is not None and boxes.possible else None
 
@@ -63,12 +68,18 @@ class DominancePruner:
         """Designs of a covered space that may still add to the front."""
         return self._boxes.open_points if self._boxes else int(self._undominated.sum())
 
-    def tell(self, observation: Observation, settled: bool = True) -> None:
+    def tell(
+        self, observation: Observation, settled: bool = True, least: Sequence[float] = ()
+    ) -> None:
         """Learn what became of a design.
 
         Args:
-            observation: its result.
-            settled: whether more search would change nothing: neither stopped early nor crashed.
+            observation: its result. Without values it has a failure if no software could ever
+                run; if it has none, the search found that the result is not worth having.
+            settled: whether more search of this budget would change nothing: neither stopped early
+                nor crashed.
+            least: costs that no software of the design goes below, as far as its own search proved
+                that; empty if it proved nothing.
         """
         key = self._problem.space.point_key(observation.point)
         self._observed_keys.add(key)
@@ -78,6 +89,8 @@ class DominancePruner:
             self._undominated[row] = False
         if self._boxes and settled:
             self._boxes.settle(observation.point)
+        if self.covers_space:
+            self._bound(observation, key, settled, least)
         if observation.values is None or not observation.kept:
             return
         values = np.array(observation.values)
@@ -157,6 +170,7 @@ class DominancePruner:
             "dominated": np.flatnonzero(~self._undominated).tolist(),
             "ratios": np.array(self._ratios).tolist(),
             "boxes": self._boxes.state() if self._boxes else None,
+            "intervals": self._intervals.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -170,6 +184,7 @@ class DominancePruner:
         tight = np.array(state["tight"], dtype=np.int64)
         bounds = np.array(state["bounds"], dtype=np.float64).reshape(len(tight), columns)
         ratios = np.array(state["ratios"], dtype=np.float64).reshape(-1, columns)
+        self._intervals.restore(state["intervals"])
         if self._boxes:
             self._boxes.restore(state["boxes"])
             self._boxes.hold_against(front)
@@ -190,6 +205,7 @@ class DominancePruner:
             measured=self.measured,
             front=self._front,
             bounds=self._bounds[self._undominated],
+            undecided=self._intervals.undecided(self._front),
         )
 
     def _certificate_of(self, boxes: BoxBranchAndBound) -> Certificate:
@@ -200,8 +216,30 @@ class DominancePruner:
             measured=self.measured,
             front=self._front,
             bounds=left.bounds,
+            undecided=self._intervals.undecided(self._front),
             in_boxes=(left.points, left.boxes),
         )
+
+    def _bound(
+        self, observation: Observation, key: str, settled: bool, proven: Sequence[float]
+    ) -> None:
+        """Note between which costs a design stays with any budget."""
+        if observation.values is None and (observation.failure or not settled):
+            # no software runs on it at all, or it is as open as it was
+            return
+        candidate = self._problem.assess(observation.point)
+        if isinstance(candidate, Infeasible):
+            return
+        tight = self._problem.tightened(candidate)
+        if any(excess > 0 for excess in tight.least_excess):
+            return
+        least = tuple(map(max, tight.values, proven or tight.values))
+        if observation.values is not None:
+            # what is proven on the way of roots and squares is off by roundings
+            pairs = zip(least, observation.values, strict=True)
+            least = tuple(value if abs(value / low - 1) < _ROUNDED else low for low, value in pairs)
+        cost = observation.values if observation.kept else None
+        self._intervals.add(key, least, cost, settled)
 
     def _excluded(self, candidate: Candidate) -> bool:
         if any(excess > 0 for excess in candidate.least_excess):
@@ -218,8 +256,7 @@ class DominancePruner:
     def _learn(self, row: int, values: Floats) -> None:
         """Note how far a result is above its tight bound."""
         if not self._tight[row]:
-            self._bounds[row] = self._problem.tightened(self._candidates[row]).values
-            self._tight[row] = True
+            self._tighten(row)
         self._ratios.append(np.log(values / self._bounds[row]))
 
     def _expected_logs(self, rows: NDArray[np.int64]) -> Floats:

@@ -34,7 +34,8 @@ _STATUS: Final = {
     "volume": "Hypervolume of the front between base-10 logarithms of the objectives; reference "
     "point: 1.1 x the worst of the first batch.",
     "volume_gain": "Hypervolume over that of the first batch.",
-    "certified": "Proven lower bound on the share of the largest possible hypervolume, 0 to 1.",
+    "certified": "Proven lower bound on the share of the largest possible hypervolume at the "
+    "search budget of the study, 0 to 1.",
 }
 
 

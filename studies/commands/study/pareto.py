@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 #: what a front in other objectives is called
 _OTHER: Final = "Not dominated among recorded trials, in other objectives than were searched"
 
+#: what a certificate says beside its counts and volumes
+_DERIVED: Final = (
+    "proven_at_this_budget", "proven", "excluded", "gap", "share", "share_any_budget",
+)  # fmt: skip
+
 #: columns of figures whose heads fit a terminal side by side
 _ON_ONE_LINE = 4
 
@@ -50,7 +55,7 @@ def front_json(front: Front) -> str:
         names, searched = (_names(one) for one in (front.objective_set, front.searched))
         found |= {"objectives": names, "searched": searched, "note": not_searched(front.searched)}
     if front.proof is not None:
-        derived = {name: getattr(front.proof, name) for name in ("proven", "excluded", "gap")}
+        derived = {name: getattr(front.proof, name) for name in _DERIVED}
         found["certificate"] = front.proof.to_dict() | derived
     return json.dumps(found, indent=2)
 

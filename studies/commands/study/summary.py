@@ -84,8 +84,8 @@ def why_early(trials: Sequence[Trial], proof: Certificate | None) -> str:
     """Say why a study ended before it had all its trials."""
     if proof is None or proof.boxes is not None:
         return "the search found no further design that could join the Pareto front"
-    if proof.proven:
-        return "no other design can join the Pareto front"
+    if proof.proven_at_this_budget:
+        return "no design that was not evaluated can join the Pareto front"
     unsettled = Counter(t.state for t in trials if t.state not in ("complete", "infeasible"))
     states = ", ".join(f"{count} {state}" for state, count in unsettled.items())
     return (

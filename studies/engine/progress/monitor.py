@@ -159,7 +159,7 @@ def front_text(status: Status) -> str:
     if status.volume_gain is not None:
         parts.append(f"hypervolume {status.volume_gain:.3f} x first batch")
     if status.certified is not None:
-        parts.append(f"certified at least {100 * status.certified:.1f}%")
+        parts.append(f"certified at least {100 * status.certified:.1f}% at this budget")
     if status.failed:
         parts.append(f"{status.failed} crashed")
     if status.over_limit:

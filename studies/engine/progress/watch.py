@@ -63,8 +63,8 @@ class Status:
         volume: hypervolume of the front, in decades to the power of the objectives, below the
             worst costs of the first batch; None before that has ended.
         volume_gain: the same over that of the first batch.
-        certified: share of the greatest possible hypervolume that the front has for certain; None
-            while nothing is proven.
+        certified: share of the greatest possible hypervolume that the front has for certain, at the
+            study's budget; None while nothing is proven.
     """
 
     trials_done: int

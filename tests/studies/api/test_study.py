@@ -59,8 +59,13 @@ def test_the_front_is_that_of_the_command(finished_study: Path, pick: str | None
     assert front.picked in front.members
     certificate = front.to_dict()["certificate"]
     assert front.proven == certificate["proven"]
+    assert front.proven_at_this_budget == certificate["proven_at_this_budget"]
     assert front.certified_share == certificate["volume"] / certificate["ceiling"]
-    assert front.proof
+    assert front.certified_share == certificate["share"]
+    most = certificate["ceiling_any_budget"]
+    assert front.certified_share_any_budget == certificate["volume"] / most
+    assert front.certified_share_any_budget == certificate["share_any_budget"]
+    assert len(front.proof.splitlines()) == 2
 
 
 @pytest.mark.parametrize("trial", [0, 3, "baseline"])

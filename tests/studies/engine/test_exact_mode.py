@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archloom.search.hardware.problem import DesignProblem
+from archloom.search.hardware.certify.pruning import DominancePruner
+from archloom.search.hardware.problem import Candidate, DesignProblem
 from archloom.search.pareto import non_dominated
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
 from archloom.space.design_space.hardware_space import HardwareSpace
@@ -16,11 +17,13 @@ from archloom.studies.analysis.front import read_front
 from archloom.studies.analysis.study_view import load_view
 from archloom.studies.commands.study.pareto import front_json
 from archloom.studies.config.errors import ConfigError
+from archloom.studies.engine.study import prepare
 from archloom.studies.errors import UserError
 from archloom.studies.storage.journal import read_events
 from archloom.studies.storage.parts import CERTIFICATE, JOURNAL, TRIALS
 from archloom.studies.storage.records import read_trials
 
+from ...cases.einsum_files import einsum_text
 from ...cases.studies import archloom, run_here, tiny_config
 from ...contracts.problems import SMALL_TEMPLATE
 
@@ -72,7 +75,7 @@ def test_the_front_is_that_of_running_every_design(folder: Path) -> None:
     )
     proof = read_front(folder / "run").proof
     assert proof is not None
-    assert proof.proven
+    assert proof.proven_at_this_budget
     trials = read_trials(folder / "run")
     assert proof.measured == len(trials) < len(rows)
     assert {r.state for r in trials} == {"complete"}
@@ -90,14 +93,62 @@ def test_a_journal_cut_anywhere_ends_in_the_same_bytes(folder: Path) -> None:
 
 def test_every_output_of_the_front_says_what_is_proven(folder: Path) -> None:
     data = json.loads(front_json(read_front(folder / "run")))["certificate"]
-    assert data["proven"] is True
+    assert data["proven_at_this_budget"] is True
     assert data["gap"] == 0
+    # the EDP of several layers is above its bound even where each layer's mapping is proven
+    assert data["proven"] is False
+    assert 0 < data["undecided"] < data["measured"]
+    assert 0.5 < data["share_any_budget"] < data["share"] == 1
     said = archloom("pareto", folder / "run", cwd=folder)
-    assert "Front proven: of 120 feasible designs (of 128 in the space)" in said.stdout
-    assert "Front proven" in dict(load_view(folder / "run").facts)["proof by lower bounds"]
+    first = "Front proven at this budget: of 120 feasible designs (of 128 in the space)"
+    second = f"For any budget: the front has at least {100 * data['share_any_budget']:.1f}% of"
+    assert first in said.stdout
+    assert second in said.stdout
+    facts = dict(load_view(folder / "run").facts)
+    assert facts["proof at this budget"].startswith(first)
+    assert facts["proof for any budget"].startswith(second)
     again = archloom("run", "tiny.yaml", "--out", "run", cwd=folder)
-    assert "of 500 trials: no other design can join the Pareto front" in again.stdout
-    assert "Front proven" in again.stdout
+    assert (
+        "of 500 trials: no design that was not evaluated can join the Pareto front" in again.stdout
+    )
+    assert first in again.stdout
+    assert second in again.stdout
+
+
+def test_costs_that_are_proven_settle_designs_that_bounds_leave_open(tmp_path: Path) -> None:
+    """The mappings of a network of one layer are proven, and its only plan is that layer: so its
+    EDPs are, though its lower bounds are below them."""
+    (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
+    product = einsum_text("Z[m,n] = A[m,k] * B[k,n]", {"m": 12, "n": 10, "k": 6})
+    (tmp_path / "product.yaml").write_text(product)
+    text = EXACT.replace("[tiny_cnn]", "[./product.yaml]")
+    text = text.replace("mapping: exact", "mapping: exact, factors: exact")
+    config = tiny_config(tmp_path, text)
+    run_here(config, tmp_path / "run")
+    front = read_front(tmp_path / "run")
+    assert front.proof is not None
+    assert front.proof.proven
+    assert front.proof.members == front.proof.settled_members == len(front.members)
+    assert front.proof.share_any_budget == 1
+    problem = prepare(config, tmp_path / "small.yaml").problem
+    bounds = []
+    for trial in front.members:
+        candidate = problem.assess(trial.point or {})
+        assert isinstance(candidate, Candidate)
+        least = problem.tightened(candidate).values[0]
+        bounds.append(least / trial.costs(front.objective_set)[0])
+    assert min(bounds) < 0.99
+    # without the proofs, the same results leave most of the front undecided
+    pruner = DominancePruner(problem)
+    for trial in read_trials(tmp_path / "run"):
+        pruner.tell(trial.observation(front.objective_set))
+    pruner.tighten()
+    unproven = pruner.certificate()
+    assert unproven is not None
+    assert unproven.proven_at_this_budget
+    assert not unproven.proven
+    said = archloom("pareto", tmp_path / "run", cwd=tmp_path).stdout
+    assert "Front proven for any budget: more software search cannot change the front" in said
 
 
 @pytest.mark.parametrize("optimizer", ["random", "mobo"])
@@ -128,7 +179,7 @@ def test_trials_that_halving_stopped_prove_nothing(tmp_path: Path) -> None:
     assert front.proof is not None
     assert front.proof.measured == sum(r.state == "complete" for r in records) < 16
     shown = archloom("pareto", tmp_path / "run", cwd=tmp_path).stdout
-    assert "Certified: the front has at least" in shown
+    assert "Certified at this budget: the front has at least" in shown
 
 
 def test_a_study_that_runs_out_of_designs_says_which_still_may_add(tmp_path: Path) -> None:
@@ -177,7 +228,7 @@ def test_what_is_too_large_to_enumerate_is_proven_in_boxes(folder: Path, tmp_pat
     np.testing.assert_array_equal(costs(tmp_path / "run"), costs(folder / "run"))
     proof = read_front(tmp_path / "run").proof
     assert proof is not None
-    assert proof.proven
+    assert proof.proven_at_this_budget
     assert proof.boxes == 0
     assert proof.measured == len(records) < 120
     whole, ends = ((tmp_path / "run" / name).read_bytes() for name in (JOURNAL, TRIALS))

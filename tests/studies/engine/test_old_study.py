@@ -8,7 +8,12 @@ import pytest
 import yaml
 
 from archloom.studies.analysis.details import trial_details
-from archloom.studies.storage.records import read_baseline, read_trials, read_validation
+from archloom.studies.storage.records import (
+    read_baseline,
+    read_certificate,
+    read_trials,
+    read_validation,
+)
 
 from ...cases.studies import archloom
 
@@ -67,6 +72,10 @@ def test_its_records_are_read_and_written_as_they_were() -> None:
     copy = [*read_trials(folder), baseline, *read_validation(folder)]
     lines = b"".join((folder / name).read_bytes() for name in FINISHED[:3]).splitlines()
     assert [line_of(one.to_dict()) for one in copy] == lines
+    proof = read_certificate(folder)
+    assert proof is not None
+    assert proof.share == proof.volume / proof.ceiling
+    assert proof.share_any_budget is None
 
 
 def test_its_trials_are_taken_apart(resumed: Path) -> None:

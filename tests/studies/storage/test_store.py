@@ -1,4 +1,7 @@
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,7 +126,37 @@ def test_what_was_cut_short_is_noted(header: Header, folder: Path) -> None:
     assert str(folder / "journal.jsonl.cut") in note
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", "[" * 100_000])
+#: of a version that said nothing of other budgets
+OLD_CERTIFICATE: dict[str, Any] = {
+    "points": 128, "feasible": 120, "measured": 20, "open": 0, "volume": 0.5, "ceiling": 0.5,
+    "reference": [1.0, 2.0], "boxes": None,
+}  # fmt: skip
+
+
+def test_a_certificate_of_an_older_version_is_read_and_counts_as_missing(
+    header: Header, folder: Path
+) -> None:
+    """So a study that goes on writes today's, which says more."""
+    with Store.create(folder, header) as store:
+        (folder / CERTIFICATE).write_text(json.dumps(OLD_CERTIFICATE) + "\n")
+        proof = read_certificate(folder)
+        assert proof is not None
+        assert proof.proven_at_this_budget
+        assert (proof.proven, proof.share_any_budget) == (False, None)
+        assert store.certificate_digest() == ""
+        known = replace(proof, undecided=0, members=1, settled_members=1, ceiling_any_budget=0.5)
+        assert store.publish_certificate(known) == store.certificate_digest() != ""
+    assert read_certificate(folder) == known
+
+
+WRONG = ({"open": -1}, {"measured": "20"}, {"undecided": 0.5}, {"ceiling": None}, {"volume": "x"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", "null", "[" * 100_000]
+    + [json.dumps(OLD_CERTIFICATE | wrong) for wrong in WRONG],
+)
 def test_a_damaged_certificate_says_what_writes_it_anew(folder: Path, text: str) -> None:
     folder.mkdir(parents=True)
     (folder / CERTIFICATE).write_text(text)

@@ -93,7 +93,7 @@ def test_the_proven_front_is_that_of_every_combination(
     np.testing.assert_array_equal(front, enumerated(of, floor))
     proof = pruner.certificate()
     assert proof is not None
-    assert proof.proven
+    assert proof.proven_at_this_budget
     assert proof.points == 144
     assert proof.measured == len(found) < 60
     if enumerable:

@@ -116,7 +116,7 @@ def test_the_proven_front_is_that_of_brute_force(
     np.testing.assert_array_equal(front, front_by_brute_force(problem))
     proof = pruner.certificate()
     assert proof is not None
-    assert proof.proven
+    assert proof.proven_at_this_budget
     assert proof.gap == 0
     assert proof.measured == spent < 0.8 * len(problem.feasible())
     assert proof.excluded == len(problem.feasible()) - spent
@@ -164,7 +164,7 @@ def test_a_crash_proves_nothing_and_is_not_tried_again(tmp_path: Path) -> None:
     assert pruner.candidates_left == 1
     proof = pruner.certificate()
     assert proof is not None
-    assert not proof.proven
+    assert not proof.proven_at_this_budget
 
 
 def test_designs_of_a_space_that_is_not_enumerable_are_excluded_too() -> None:

@@ -46,7 +46,8 @@ def test_a_line_says_what_runs_how_far_it_is_and_how_long_it_may_take(clock: Clo
     assert monitor.line() == (
         "trials 8/24, round 2/3, Pareto front 5 designs, best EDP 1.0e-09 J s, "
         "hypervolume 1.250 x first batch, "
-        "certified at least 67.8%; running: trial 9 (round 2/3, 6 s); 2 plans/s, about 12 s left"
+        "certified at least 67.8% at this budget; running: trial 9 (round 2/3, 6 s); "
+        "2 plans/s, about 12 s left"
     )
 
 
@@ -115,7 +116,7 @@ def test_the_display_lists_running_trials_and_what_was_found(clock: Clock) -> No
     assert "trials 8/24, round 2/3" in lines[1]
     assert lines[2] == (
         "Pareto front 5 designs, best EDP 1.0e-09 J s, "
-        "hypervolume 1.250 x first batch, certified at least 67.8%"
+        "hypervolume 1.250 x first batch, certified at least 67.8% at this budget"
     )
     assert lines[3] == "learning from 8 trials, 75 s"
     narrow = StringIO()

@@ -162,7 +162,7 @@ def test_a_floor_keeps_forms_out_and_nothing_is_trained_twice(
     }
     path.write_text(yaml.safe_dump(STUDY | limited | where | {"mode": "exact", "trials": 144}))
     told = run("run", path, "--out", tmp_path / "out").stdout
-    assert "Front proven" in told
+    assert "Front proven at this budget" in told
     trials = trials_of(tmp_path / "out")
     assert all(trial["values"]["accuracy_percent"] >= floor for trial in trials)
     report = run("pareto", tmp_path / "out").stdout

@@ -1,0 +1,99 @@
+"""Intervals of the costs of measured designs: from a lower bound to what was measured.
+
+:mod:`.certificate` says what they prove.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Floats
+
+from ...pareto import dominated_by
+
+
+@dataclass(frozen=True, eq=False)
+class Undecided:
+    """What measured designs may still do to a front with a larger budget.
+
+    Attributes:
+        bounds: [r, m] lower bounds of those that may change it.
+        members: designs on the front.
+        settled_members: of them, those whose costs are their lower bounds.
+    """
+
+    bounds: Floats
+    members: int
+    settled_members: int
+
+
+class _Interval(NamedTuple):
+    """Lower bounds of a design, its measured costs (none that count: infinite), and whether it
+    counts as measured."""
+
+    least: tuple[float, ...]
+    cost: tuple[float, ...]
+    measured: bool
+
+
+class CostIntervals:
+    """The costs of designs that were measured or begun, as far as they are known for any budget.
+
+    Args:
+        objectives: costs of a design.
+    """
+
+    def __init__(self, objectives: int) -> None:
+        self._objectives = objectives
+        self._known: dict[str, _Interval] = {}
+
+    def add(
+        self, key: str, least: Sequence[float], cost: Sequence[float] | None, measured: bool
+    ) -> None:
+        """Add a design, or what became of it in another trial.
+
+        Args:
+            key: of the design.
+            least: lower bounds of its costs with any software.
+            cost: measured; None if there is none, or if it breaks a limit.
+            measured: False for a design that still counts as open: its search was cut short.
+        """
+        found = (inf,) * self._objectives if cost is None else tuple(cost)
+        self._known[key] = _Interval(tuple(least), found, measured)
+
+    def undecided(self, front: Floats) -> Undecided:
+        """Return what these designs may still do to a front, [k, m] costs."""
+        known = self._known.values()
+        least, costs = self._rows([k.least for k in known]), self._rows([k.cost for k in known])
+        measured = np.array([one.measured for one in known], np.bool_)
+        on_front = set(map(tuple, front.tolist()))
+        members = np.array([tuple(cost) in on_front for cost in costs.tolist()], np.bool_)
+        settled = members & (costs <= least).all(axis=1)
+        undecided = measured & ~dominated_by(front, least)
+        return Undecided(least[undecided], int(members.sum()), int(settled.sum()))
+
+    def state(self) -> list[Any]:
+        """Return what is known, as JSON has it, which knows no infinity."""
+        return [
+            [key, list(one.least), None if inf in one.cost else list(one.cost), one.measured]
+            for key, one in self._known.items()
+        ]
+
+    def restore(self, state: list[Any]) -> None:
+        """Go on from what :meth:`state` returned.
+
+        Raises:
+            ValueError, TypeError: it is no such state; nothing was changed.
+        """
+        found = CostIntervals(self._objectives)
+        for key, least, cost, measured in state:
+            found.add(str(key), [float(v) for v in least], cost, bool(measured))
+        if any(len(one.least) != self._objectives for one in found._known.values()):
+            raise ValueError("a design has bounds of other objectives")
+        self._known = found._known
+
+    def _rows(self, rows: list[tuple[float, ...]]) -> Floats:
+        return np.array(rows, np.float64).reshape(len(rows), self._objectives)

@@ -1,0 +1,89 @@
+"""Files of results in benchmarks/data: they name the code that made them, and still hold."""
+
+import json
+import re
+from math import exp, fsum, log
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from archloom.search.hardware.certify.certificate import Certificate
+from archloom.search.hardware.problem import Candidate, DesignProblem
+from archloom.search.pareto import non_dominated
+from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.registry import network
+
+from ..source_tree import ROOT
+
+DATA: Final = ROOT / "benchmarks" / "data"
+
+#: files of costs that a version of this code found; the others are settings, times of a machine,
+#: and figures of other tools
+RESULTS: Final = (
+    "casco_edge_front.json",
+    "fusion_planners_joint.jsonl",
+    "plan_by_enumeration_5cd1ce9.json",
+    "trial_cost_f173ccd.json",
+)
+
+#: rounding, and sums in another order
+SAME: Final = 1 + 1e-9
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a file: each line, or all of it."""
+    text = path.read_text()
+    return [json.loads(part) for part in (text.splitlines() if path.suffix == ".jsonl" else [text])]
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_name_the_version_that_found_them(name: str) -> None:
+    found = records(DATA / name)
+    assert found
+    for record in found:
+        assert re.fullmatch(r"\d+\.\d+\.\d+ at [0-9a-f]{7,}(-dirty)?", record["version"])
+
+
+@pytest.fixture(scope="module")
+def kept() -> dict[str, Any]:
+    (found,) = records(DATA / "casco_edge_front.json")
+    return found
+
+
+def test_the_front_is_proven_at_its_budget_only(kept: dict[str, Any]) -> None:
+    fields = {name: kept["certificate"][name] for name in Certificate.__dataclass_fields__}
+    proof = Certificate.from_dict(fields)
+    assert proof.proven_at_this_budget
+    assert kept["certificate"]["proven_at_this_budget"]
+    # it was made before the second statement was known
+    assert proof.undecided is None
+    assert not proof.proven
+    assert not kept["certificate"]["proven"]
+    assert non_dominated([member["values"] for member in kept["front"]]).all()
+
+
+@pytest.mark.parametrize("place", [0, 136, 272])
+def test_members_cost_no_more_today(kept: dict[str, Any], place: int) -> None:
+    """At the file's own budget: the best EDP, one in the middle, and the smallest design.
+
+    A lower EDP is what a better search finds; a higher one means that the search has become worse,
+    or that the cost model is another one and the file says nothing any more.
+    """
+    member = kept["front"][place]
+    networks = tuple(map(network, kept["networks"]))
+    space = HardwareSpace.load(kept["space"])
+    parts = [part.split("=") for part in member["design"].split(", ")]
+    point = space.canonical({name: int(value) for name, value in parts})
+    hardware = space.build(point)
+    assert isinstance(hardware, Hardware)
+    task = SoftwareTask(hardware, networks, SoftwareSettings(**kept["software"]), 0)
+    found = advance(task, None, 1)
+    edps = [found.networks[net.name].edp_js for net in networks]
+    facts = DesignProblem(space, networks, plans="layer_by_layer").assess(point)
+    assert isinstance(facts, Candidate)
+    today = exp(fsum(map(log, edps)) / len(edps)), facts.area_mm2, facts.tdp_w
+    assert today[1:] == pytest.approx(member["values"][1:], rel=1e-9)
+    assert today[0] <= member["values"][0] * SAME
