@@ -66,7 +66,7 @@ def _draws(
     slots: list[int] = []
     tables, begin = [np.zeros(0)], 0
     for d, bound, which in loops:
-        open_slots = np.flatnonzero(np.frombuffer(which, np.bool_)).tolist()
+        open_slots = np.flatnonzero(np.frombuffer(which, np.uint8)).tolist()
         for i, value in enumerate(_values(bound, len(open_slots))):
             table = factorisations(value, len(open_slots))
             parts.append([d, i == 0, table.shape[1], begin, len(slots)])
@@ -95,10 +95,10 @@ def free_bounds(setup: KernelInputs) -> Ints:
 
 
 def _open_slots(setup: KernelInputs) -> Flags:
-    """Return bool[8, L * 3]: which slots (level * 3 + kind) are open to each dimension."""
+    """Return uint8[8, L * 3]: which slots (level * 3 + kind) are open to each dimension."""
     levels = len(setup.fanout)
-    slots = np.ones((8, levels, 3), np.bool_)
-    slots[:, 1:, 0] = ~(setup.within > 0)[:, None]
+    slots = np.ones((8, levels, 3), np.uint8)
+    slots[:, 1:, 0] = (setup.within == 0)[:, None]
     slots[:, :, 1:] = ((setup.fanout > 1)[:, :, None] & (setup.spatial > 0)).transpose(2, 0, 1)
     return slots.reshape(8, -1)
 

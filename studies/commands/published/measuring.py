@@ -5,7 +5,6 @@
 """
 
 import os
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ from archloom.studies.solve.papers import (
 )
 from archloom.studies.storage import write_whole
 
-from ...errors import FAULT, INTERRUPTED, NOTHING_FOUND, UserError, writing
+from ...errors import FAULT, INTERRUPTED, NOTHING_FOUND, UserError, faults, writing
 from .files import asked_tables
 from .overview import overview, results_in
 from .pages import overview_page, table_page
@@ -72,15 +71,16 @@ def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "
     }
     kept = {name: _kept(asked, wish.out, name) for name, asked in kept.items()}
     notes = new_console(stderr=True)
-    done, failed = dict[str, Results](), dict[str, Exception]()
+    done, failed = dict[str, Results](), dict[str, UserError | SystemExit]()
     try:
         with ProgressView(notes) as view:
             for number, (name, results) in enumerate(kept.items(), 1):
                 if len(kept) > 1:
                     view.found(f"table {number} of {len(kept)}: {name}")
                 try:
-                    done[name] = _measure(results, wish.out, name, view)
-                except Exception as error:  # noqa: BLE001  (told below, the others are measured)
+                    with faults():
+                        done[name] = _measure(results, wish.out, name, view)
+                except (UserError, SystemExit) as error:
                     failed[name] = error
     except KeyboardInterrupt:
         print_line("stopped; with --out, finished results are kept", notes)
@@ -100,14 +100,11 @@ def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "
     return max(codes + [NOTHING_FOUND] * bool(nothing), default=0)
 
 
-def _told(name: str, wrong: Exception, notes: "Console") -> int:
+def _told(name: str, wrong: UserError | SystemExit, notes: "Console") -> int:
     """Say what kept a table from being measured; return its exit code."""
-    if isinstance(wrong, UserError):
-        print_line(f"{name}: {wrong}", notes)
-        return wrong.exit_code
-    print_line("".join(traceback.format_exception(wrong)), notes)
-    print_line(f"{name}: a bug in archloom; please report it with the lines above", notes)
-    return FAULT
+    fault = isinstance(wrong, SystemExit)
+    print_line(f"{name}: stopped by a bug, told above" if fault else f"{name}: {wrong}", notes)
+    return wrong.exit_code if isinstance(wrong, UserError) else FAULT
 
 
 def _show(done: dict[str, Results], as_json: bool, console: "Console") -> None:
