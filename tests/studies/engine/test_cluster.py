@@ -115,12 +115,16 @@ def test_ray_that_archloom_starts_listens_on_this_machine_alone(tmp_path: Path) 
     process = begin("run", study, "--out", "run", *options, cwd=tmp_path)
     until(lambda: "workers: 2 on" in said(tmp_path / "run") or process.poll() is not None, "work")
     found = [listens_at(one) for one in (process.pid, *descendants(process.pid))]
+    started = "".join(Path(f"/proc/{one}/cmdline").read_text() for one in descendants(process.pid))
     process.terminate()
     output, _ = process.communicate()
     assert process.returncode == 130, output
     # head, node, workers and the study itself, all for each other
     assert sum(map(len, found)) >= 5
     assert {address for some in found for address in some} == {"127.0.0.1"}
+    # nor does it start what no study uses
+    assert "raylet" in started
+    assert not [name for name in ("monitor.py", "dashboard.py") if name in started]
 
 
 def descendants(process: int) -> list[int]:
