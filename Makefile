@@ -4,8 +4,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# More workers than cores only makes each test slower; two is what CI has.
+# More workers than cores only makes each test slower; two is what CI has. Files begin in the order
+# of tests/conftest.py.
 JOBS ?= 2
+SPREAD := --dist loadfile --no-loadscope-reorder
 
 # Stamps: a second call installs again only if what is to be installed has changed.
 BASE := $(VENV)/.stamp-base
@@ -26,10 +28,10 @@ install: $(BASE) ## Make .venv with archloom in it (editable)
 install-test: $(TEST) ## The same with what tests and linters need
 
 test: $(TEST) ## Run the tests; of long sweeps a sample of their cases
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -n $(JOBS) $(SPREAD)
 
 test-all: $(TEST) ## Run the tests and every case of all sweeps
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m ""
+	$(BIN)/pytest -n $(JOBS) $(SPREAD) -m ""
 
 lint: $(TEST) ## Check style, format and types
 	$(BIN)/ruff check .

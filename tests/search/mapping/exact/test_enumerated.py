@@ -13,17 +13,17 @@ from ....cases.wide_problems import kinds, packed_problem, wide_problem
 from ....oracles.enumerated_mappings import shared_out
 from ....oracles.examined import differences
 
-BLOCK = 12
+BLOCK = 6
 
 
 @pytest.mark.parametrize("rough", [False, True])
-@pytest.mark.parametrize("block", sweep(range(4), 2))
+@pytest.mark.parametrize("block", sweep(range(8), 2))
 def test_nothing_differs_from_what_all_mappings_say(block: int, rough: bool) -> None:
     for number in range(block * BLOCK, (block + 1) * BLOCK):
         assert list(differences(number, wide_problem(number, rough))) == [], number
 
 
-@pytest.mark.parametrize("block", sweep(range(4), 1))
+@pytest.mark.parametrize("block", sweep(range(8), 1))
 def test_packed_weights_make_no_difference_to_that(block: int) -> None:
     for number in range(block * BLOCK, (block + 1) * BLOCK):
         assert list(differences(number, packed_problem(number))) == [], number
