@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 # of tests/conftest.py.
 JOBS ?= 2
 SPREAD := --dist loadfile --no-loadscope-reorder
+# Where it is set, as images of containers do to stay small, each of thousands of processes, and
+# each run of the tests, would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Stamps: a second call installs again only if what is to be installed has changed.
 BASE := $(VENV)/.stamp-base
