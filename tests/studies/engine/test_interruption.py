@@ -37,7 +37,7 @@ def kill_after(
     """Kill the process once its journal has grown; return whether it was still running."""
     target = size(journal) + new_bytes
     while process.poll() is None and size(journal) < target:
-        sleep(0.0005)
+        sleep(0.004)
     sleep(delay)
     process.kill()
     process.communicate()
@@ -73,7 +73,7 @@ def test_kills_change_nothing(tmp_path: Path, undisturbed: Result, often: int) -
     rng = random.Random(0)
     process = begin("run", study, "--out", "run", cwd=tmp_path)
     while process.poll() is None and not (tmp_path / "run").exists():
-        sleep(0.0001)
+        sleep(0.004)
     process.kill()  # while the directory is being made
     process.communicate()
     kills = 1
@@ -91,7 +91,7 @@ def test_a_stopped_study_says_how_to_go_on(
 ) -> None:
     process = begin("run", write_study(tmp_path, LONG), "--out", "run", cwd=tmp_path)
     while process.poll() is None and size(tmp_path / "run" / JOURNAL) < 4000:
-        sleep(0.001)
+        sleep(0.004)
     process.send_signal(number)
     output, _ = process.communicate()
     assert process.returncode == 130, output
@@ -135,7 +135,7 @@ def test_ray_gives_the_same_after_whatever_ends_it(
     os.kill(killed, signal.SIGKILL)
     # Ray needs fifteen seconds to see that its node is gone, in which work goes on
     while process.poll() is None and Path(f"/proc/{work}/exe").exists():
-        sleep(0.001)
+        sleep(0.004)
     wait_for(process, journal, size(journal) + 2000)
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate()
@@ -153,4 +153,4 @@ def wait_for(process: "subprocess.Popen[str]", journal: Path, bytes_: int) -> No
     """Wait until a journal has some bytes; the study must not have ended by then."""
     while size(journal) < bytes_:
         assert process.poll() is None, process.communicate()
-        sleep(0.001)
+        sleep(0.004)
