@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 # of tests/conftest.py.
 JOBS ?= 2
 SPREAD := --dist loadfile --no-loadscope-reorder
+# On all cores before the tests: those that want a kernel wait for the one that compiles it.
+KERNELS := $(BIN)/archloom compile --weaving --workers $(JOBS)
 # Where it is set, as images of containers do to stay small, each of thousands of processes, and
 # each run of the tests, would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -31,9 +33,11 @@ install: $(BASE) ## Make .venv with archloom in it (editable)
 install-test: $(TEST) ## The same with what tests and linters need
 
 test: $(TEST) ## Run the tests; of long sweeps a sample of their cases
+	$(KERNELS)
 	$(BIN)/pytest -n $(JOBS) $(SPREAD)
 
 test-all: $(TEST) ## Run the tests and every case of all sweeps
+	$(KERNELS)
 	$(BIN)/pytest -n $(JOBS) $(SPREAD) -m ""
 
 lint: $(TEST) ## Check style, format and types
