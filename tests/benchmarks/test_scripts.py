@@ -65,7 +65,7 @@ RUNS: Final = {
     "fusion/planner_work": ["tiny_cnn --hardware eyeriss"],
     "fusion/weight_formats": ["--networks tiny_cnn --designs eyeriss --densities 0.2 --plans 2"],
     "hardware/fast_convergence": [
-        "run random --trials 8 --evaluations 10 --out runs",
+        "run random --trials 4 --evaluations 10 --out runs",
         "table --out runs",
     ],
     "hardware/fast_space": [
@@ -80,7 +80,7 @@ RUNS: Final = {
     "hardware/optimizer_cost": ["--optimizers random --seeds 1 --marks 8"],
     "host/against_onednn": ["--networks vgg16_cifar10 --layers 1 --trials 1 --out runs"],
     "host/rank_agreement": [
-        "--most 60 --plot ranks.png",
+        "--most 12 --plot ranks.png",
         "--measure times --layers 1 --trials 1",
         "--read times",
     ],

@@ -30,7 +30,7 @@ def test_packed_weights_make_no_difference_to_that(block: int) -> None:
 
 
 def test_problems_are_of_every_kind() -> None:
-    found = Counter(kind for n in range(120) for kind in kinds(wide_problem(n)))
+    found = Counter(kind for n in range(48, 120) for kind in kinds(wide_problem(n)))
     assert {f"{n} levels" for n in range(1, 6)} <= set(found)
     assert {kind for kind, count in found.items() if count < 2} == set()
     assert len(found) == 27
