@@ -48,8 +48,8 @@ def layer_by_layer_with(evaluations: int, mapping: str = "auto") -> SharedSearch
 )
 def test_a_then_b_is_a_plus_b(fusion: str, mapping: str, factors: str) -> None:
     settings = replace(SHARED, fusion=fusion, mapping=mapping, factors=factors)
-    whole = after(task(settings=settings), 26)
-    assert after(task(settings=settings), 4, 15, 7) == whole
+    whole = after(task(settings=settings), 50)
+    assert after(task(settings=settings), 7, 30, 13) == whole
     assert any(found.spent["mappings"] for found in whole.networks.values())
 
 
