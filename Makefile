@@ -4,8 +4,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# More workers than cores only makes each test slower; two is what CI has.
+# More workers than cores only makes each test slower; two is what CI has. Files begin in the order
+# of tests/conftest.py.
 JOBS ?= 2
+SPREAD := --dist loadfile --no-loadscope-reorder
+# On all cores before the tests: those that want a kernel wait for the one that compiles it.
+KERNELS := $(BIN)/archloom compile --weaving --workers $(JOBS)
+# Where it is set, as images of containers do to stay small, each of thousands of processes, and
+# each run of the tests, would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Stamps: a second call installs again only if what is to be installed has changed.
 BASE := $(VENV)/.stamp-base
@@ -26,10 +33,12 @@ install: $(BASE) ## Make .venv with archloom in it (editable)
 install-test: $(TEST) ## The same with what tests and linters need
 
 test: $(TEST) ## Run the tests; of long sweeps a sample of their cases
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(KERNELS)
+	$(BIN)/pytest -n $(JOBS) $(SPREAD)
 
 test-all: $(TEST) ## Run the tests and every case of all sweeps
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m ""
+	$(KERNELS)
+	$(BIN)/pytest -n $(JOBS) $(SPREAD) -m ""
 
 lint: $(TEST) ## Check style, format and types
 	$(BIN)/ruff check .

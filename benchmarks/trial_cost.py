@@ -194,6 +194,7 @@ def main() -> None:
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--designs", nargs="+", default=DESIGNS)
     parser.add_argument("--plans", type=int, default=2)
+    parser.add_argument("--warm-up", nargs="+", default=WARM_UP, help="networks of untimed trials")
     parser.add_argument("--known", action="store_true", help="each trial is the second of its case")
     parser.add_argument("--json", type=Path, help="file that the figures go to")
     parser.add_argument("--against", type=Path, help="figures of an earlier version")
@@ -211,7 +212,7 @@ def main() -> None:
             watched.enter_context(meter.watch(owner, called, part))
         # kernels are compiled before anything is timed
         for name in asked.designs:
-            for small in WARM_UP:
+            for small in asked.warm_up:
                 trial(meter, settings, network(small), name, asked.plans)
         print(
             f"{'network':16}  {'design':16}  {'CPU-s':>7}  " + "  ".join(f"{p:>8}" for p in PARTS)

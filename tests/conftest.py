@@ -1,8 +1,9 @@
 """Settings that hold for every test."""
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,42 @@ settings.register_profile("sample", settings.get_profile("every case"), max_exam
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples of properties run, before any test is read."""
     settings.load_profile("sample" if config.option.markexpr else "every case")
+
+
+#: files that take a minute and more, most of it in processes that they start
+LONG = {
+    "test_browser.py",
+    "test_cluster.py",
+    "test_executors.py",
+    "test_identical_bytes.py",
+    "test_interruption.py",
+    "test_limits.py",
+    "test_packaging.py",
+    "test_running.py",
+    "test_scripts.py",
+    "test_shared_study.py",
+    "test_stack.py",
+    "test_telling.py",
+    "test_tenants.py",
+    "test_tutorial.py",
+    "test_two_nodes.py",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with long files: one that begins last keeps one worker busy and the others idle."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage while tests are read, nor later among what is read: it all stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 SMALL_STUDY = """\

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,12 @@ def commands(path: Path) -> list[tuple[str, str, list[str]]]:
     return found
 
 
+@cache
+def help_of_ray(command: str) -> str:
+    ray = Path(sys.executable).with_name("ray")
+    return subprocess.run([ray, command, "--help"], capture_output=True, text=True).stdout
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_what_a_file_calls_is_there(path: Path) -> None:
     found = commands(path)
@@ -49,8 +56,7 @@ def test_what_a_file_calls_is_there(path: Path) -> None:
             assert done.exit_code == 0, f"archloom {command}"
             known = done.output
         else:
-            ray = Path(sys.executable).with_name("ray")
-            known = subprocess.run([ray, command, "--help"], capture_output=True, text=True).stdout
+            known = help_of_ray(command)
         assert [option for option in options if option not in known] == []
 
 

@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     for case in CASES[:2]:  # compile
-        measure(case, [40], 2000, "shared", 0)
+        measure(case, [8], 2000, "shared", 0)
     runs = defaultdict(list)
     for case in (CASES[i] for i in args.cases):
         print(" ".join(case))

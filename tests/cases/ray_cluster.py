@@ -31,6 +31,9 @@ _HASTY: Final = {
     "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
 }
 
+#: without what passes on what workers print
+LEAN: Final = ("--include-log-monitor=false",)
+
 _SCRIPTS: Final = Path(__file__).parents[2] / "examples" / "cluster"
 
 
@@ -131,10 +134,11 @@ class RayCluster:
             # the script without its line that compiles
             text = Path(words[0]).read_text().replace("archloom compile", ": archloom compile")
             words[:1] = ["bash", "-c", text, words[0]]
+        words += ["--object-store-memory=100000000", *LEAN]
         log = (self.folder / f"node{number}.log").open("wb")
         with log:
             self._nodes[number] = subprocess.Popen(
-                [*self._inside(number), *words, "--object-store-memory=100000000"],
+                [*self._inside(number), *words],
                 env=self._environment | environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING
@@ -17,6 +16,8 @@ from archloom.studies.storage.parts import BASELINE_FILE, TRIALS
 from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.store import Store
 from archloom.studies.storage.trial import Trial
+
+from .warm_command import warm_command
 
 if TYPE_CHECKING:
     from archloom.studies.engine.trial_task import Advance
@@ -90,9 +91,11 @@ def without_breakdowns(study: Path, copy: Path) -> Path:
 
 
 def archloom(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line to its end."""
-    command: Sequence[str] = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    """Run the command line to its end, in a process of its own that has it imported already."""
+    words = [str(argument) for argument in arguments]
+    if done := warm_command(TINY).run(words, cwd):
+        return subprocess.CompletedProcess(words, done.code, done.out, done.err)
+    return subprocess.run([*COMMAND, *words], cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def begin(*arguments: str | Path, cwd: Path, group: bool = False) -> "subprocess.Popen[str]":

@@ -28,12 +28,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 #: what somebody did to rows of a study, and what is said then
 ROWS: dict[str, tuple[str, str]] = {
     "many": (
+        # triggers look each row's study up, which takes most of the time
+        "ALTER TABLE archloom_parts DISABLE TRIGGER ALL;"
         "INSERT INTO archloom_parts (study, name, number, content)"
-        " SELECT 1, 'journal.jsonl', 100000 + i, '' FROM generate_series(1, 1500000) i",
+        " SELECT 1, 'journal.jsonl', 100000 + i, '' FROM generate_series(1, 1000000) i",
         "which is more than archloom writes",
     ),
     "large": (
-        "UPDATE archloom_parts SET content = decode(repeat('00', 300000000), 'hex')"
+        "UPDATE archloom_parts SET content = decode(repeat('00', 40000000), 'hex')"
         " WHERE name = 'journal.jsonl' AND number = 2",
         "which is more than archloom writes",
     ),
@@ -58,7 +60,8 @@ def test_rows_of_a_database(tmp_path: Path, kept: Path, postgres: Server, name: 
     change, says = ROWS[name]
     url = f"{postgres.url}#tiny"
     assert CliRunner().invoke(app, ["copy", str(kept), url]).exit_code == 0
-    postgres.sql(change)
+    for statement in change.split(";"):
+        postgres.sql(statement)
     for words in (["resume", url], ["copy", url, "there"]):
         ended = hostile(*words, cwd=tmp_path)
         assert ended.code in (2, 4), ended.said
@@ -90,12 +93,12 @@ def test_results_in_rows_of_a_database(
 ) -> None:
     """Lines that check, of results that take thousands of times their own memory, or are none."""
     text = {
-        "zlib": "4 MB that would be 6 GB",
+        "zlib": "1 MB that would be 1 GB",
         "values": packed(f'{{"state":"running","evaluations":{empty_lists(10**6)}}}'),
         "none": "not base 85: \u00e9",
     }[bomb]
     if bomb == "zlib":
-        text = b85encode(zeros(6 * 2**30)).decode()
+        text = b85encode(zeros(2**30)).decode()
     url = f"{postgres.url}#tiny"
     assert CliRunner().invoke(app, ["copy", str(kept), url]).exit_code == 0
     lines = (kept / JOURNAL).read_bytes().splitlines()

@@ -34,6 +34,11 @@ _ONE_OF_MANY: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 #: gives these up by the wall clock, and if that jumps meanwhile, waits for them for ever.
 _SETTINGS: Final = {"prestart_worker_first_driver": False}
 
+#: What Ray starts beside its node, each a Python of its own, and no study here uses: what asks a
+#: cloud for machines, what passes on what workers print, and a dashboard without its pages. They
+#: take three of the eight seconds of a start, and Ray has no option for that.
+_UNUSED: Final = ("start_monitor", "start_log_monitor", "start_api_server")
+
 #: how Ray refuses a cluster with other versions
 _OTHER_VERSIONS: Final = re.compile(
     r"Version mismatch: The cluster was started with: Ray: (\S+) Python: (\S+) "
@@ -93,7 +98,12 @@ def connect(address: str | None, workers: int, start_s: float) -> None:
             "include_dashboard": False,
             "_system_config": dict(_SETTINGS),
         }
-    with Refusals(address, ray.exceptions.RayError), _mortal(start_s), _own_signals():
+    with (
+        Refusals(address, ray.exceptions.RayError),
+        _mortal(start_s),
+        _own_signals(),
+        _few_processes(),
+    ):
         ray.init(**options)
 
 
@@ -180,6 +190,21 @@ def _own_signals() -> Iterator[None]:
         yield
     finally:
         signal.signal = real
+
+
+@contextmanager
+def _few_processes() -> Iterator[None]:
+    """Keep Ray from starting processes that are not used; a Ray that has no such step is let be."""
+    from ray._private.node import Node
+
+    steps = {name: getattr(Node, name) for name in _UNUSED if hasattr(Node, name)}
+    for name in steps:
+        setattr(Node, name, lambda *_, **__: None)
+    try:
+        yield
+    finally:
+        for name, step in steps.items():
+            setattr(Node, name, step)
 
 
 def refusal(address: str, text: str) -> str:

@@ -234,9 +234,10 @@ class Crew:
                 of a trial: the study stops, and can go on once it is mended.
         """
         self._stillborn += not self.machine_left(number, error)
+        # whoever works next in this session gets others
+        del self._members[number]
         if getattr(error, "actor_init_failed", False) or self._stillborn > _STILLBORN:
             raise TroubleError(f"Ray's workers cannot start: {str(error).strip()}")
-        del self._members[number]
 
     def machine_left(self, number: int, error: Any) -> bool:
         """Return whether a worker died since its node left, or is out of reach."""

@@ -72,9 +72,9 @@ def account_case(seed, kind="any"):
 @pytest.mark.parametrize(
     ("seed", "kind"),
     [
-        *sweep(((i, "any") for i in range(150)), 50),
-        *sweep(((i, "operators") for i in range(80)), 40),
-        *sweep(((i, "wild") for i in range(200)), 60),
+        *sweep(((i, "any") for i in range(150)), 25),
+        *sweep(((i, "operators") for i in range(80)), 20),
+        *sweep(((i, "wild") for i in range(200)), 30),
     ],
 )
 def test_a_group_costs_what_its_tiles_cost_one_by_one(seed, kind):

@@ -159,7 +159,7 @@ def bordered_nests(draw):
 @pytest.mark.parametrize("part", sweep(range(4), 1))
 def test_counts_energy_and_cycles_are_those_of_the_walked_nest(part):
     @seed(part)
-    @settings(max_examples=200)
+    @settings(max_examples=100)
     @example(one_level_up({"P": 4}, "P", pad=1, inner={"P": 2, "R": 3}))
     @example(one_level_up({"P": 2, "R": 3}, "RP", pad=2, inner={"P": 2}))
     @example(one_level_up({"P": 2, "K": 2, "Q": 3}, "KPQ", stride=2, pad=1, inner={"R": 3, "S": 3}))

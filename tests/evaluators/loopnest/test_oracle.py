@@ -26,10 +26,10 @@ from ...oracles.walked_nest import INPUTS, OUTPUTS, WEIGHTS, Nest, entering, mov
 from ...source_tree import ROOT
 
 SEED = 2024
-BATCH = 460
+BATCH = 230
 
 
-@pytest.mark.parametrize("batch", sweep(range(12), 2))
+@pytest.mark.parametrize("batch", sweep(range(24), 2))
 def test_closed_form_and_walked_nest_agree_on_every_figure(batch):
     for number in range(batch * BATCH, (batch + 1) * BATCH):
         case = drawn(SEED, number)
@@ -52,11 +52,11 @@ def test_the_form_for_imperfect_factors_gives_the_same_where_they_are_perfect(pa
         assert figures == (exact.energy, exact.chip, exact.dram)
 
 
-@pytest.mark.parametrize("part", sweep(range(8), 1))
+@pytest.mark.parametrize("part", sweep(range(20), 1))
 def test_later_parts_of_sums_and_the_walked_nest_agree(part):
     """Of mappings whose results others began before."""
     more = 0
-    for number in range(part * 250, (part + 1) * 250):
+    for number in range(part * 100, (part + 1) * 100):
         problem, mapping = drawn(SEED, number).problem, drawn(SEED, number).mapping
         walked = bill(problem, mapping, begun=True)
         if walked.broken:
@@ -76,13 +76,13 @@ def test_later_parts_of_sums_and_the_walked_nest_agree(part):
 
 
 def test_cases_have_everything_that_may_go_wrong():
-    cases = [drawn(SEED, number) for number in range(1000)]
+    cases = [drawn(SEED, number) for number in range(500)]
     kinds = Counter(case.kind for case in cases)
     assert set(kinds) == set(KINDS)
-    assert min(kinds.values()) > 80
+    assert min(kinds.values()) > 40
     tally = Counter(feature for case in cases for feature in features(case))
     assert len(tally) == 21
-    assert min(tally.values()) >= 80, tally
+    assert min(tally.values()) >= 40, tally
     assert len({(c.problem.key, c.problem.hardware, c.mapping) for c in cases}) == len(cases)
     assert {len(c.mapping.levels) for c in cases} == {1, 2, 3, 4, 5, 6}
 

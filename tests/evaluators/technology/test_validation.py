@@ -76,7 +76,7 @@ def check_prices(table):
 
 
 @pytest.mark.parametrize("name", technology_names())
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(slips=st.lists(SLIP, min_size=1, max_size=3))
 def test_a_table_with_slips_is_refused_with_reasons_or_prices_everything(tmp_path, name, slips):
     data = deepcopy(content(name))

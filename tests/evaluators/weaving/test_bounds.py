@@ -38,7 +38,7 @@ def test_no_schedule_is_below_a_bound(chains, room, random) -> None:  # type: ig
     assert max(values(makespan_bounds(work))) <= makespan(work, order_of(steps))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(CHAINS, st.integers(0, 30), st.integers(0, 20), st.integers(0, 20), st.integers(0, 4))
 def test_no_bound_falls_when_hardware_gets_worse(  # type: ignore[no-untyped-def]
     chains, room, less, more, at

@@ -93,7 +93,7 @@ def priced_groups(evaluator: MemoizedPlanEvaluator, group: Group) -> list[Fusion
 
 
 @pytest.mark.parametrize("design", HARDWARE)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32), st.sampled_from(("any", "operators")))
 def test_what_is_shared_is_what_each_group_costs(design: str, seed: int, kind: str) -> None:
     rng, hardware, mapper = np.random.default_rng(seed), HARDWARE[design], MAPPERS[design]
@@ -148,7 +148,7 @@ def alike(rng: np.random.Generator) -> Network:
     return Network("alike", tuple(layers), tuple(reads), outputs)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.sampled_from(("alike", "any", "operators")))
 def test_no_two_groups_that_differ_are_of_one_kind(seed: int, kind: str) -> None:
     rng = np.random.default_rng(seed)

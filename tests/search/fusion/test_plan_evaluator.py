@@ -107,7 +107,7 @@ def groupings(draw: st.DrawFn) -> list[tuple[int, ...]]:
 EVALUATOR = cheap_evaluator(REAL, casco_edge(64), 20)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(groupings())
 def test_a_priced_partition_is_valid_and_its_price_is_the_network_cost(
     groups: list[tuple[int, ...]],

@@ -18,7 +18,7 @@ from ...cases.small_problems import OBJECTIVES, all_loops, unrolled_orders
 from ...cases.sweeps import sweep
 from ...contracts.mapping_search import objective
 
-BLOCKS, BLOCK = 8, 60
+BLOCKS, BLOCK = 16, 30
 
 
 def permitted_costs(number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +37,7 @@ def permitted_costs(number: int) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(energies), np.concatenate(latencies)
 
 
-@pytest.mark.parametrize("block", sweep(range(BLOCKS), BLOCKS // 4))
+@pytest.mark.parametrize("block", sweep(range(BLOCKS), BLOCKS // 8))
 def test_the_exact_search_finds_the_least_of_all_that_satisfy_them(block: int) -> None:
     for number in range(block * BLOCK, (block + 1) * BLOCK):
         problem = constrained_problem(number)

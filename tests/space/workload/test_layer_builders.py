@@ -274,7 +274,7 @@ SHAPES = {
 }
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=700, deadline=None)
 @given(build=st.sampled_from(list(SHAPES)), data=st.data())
 def test_malformed_shapes_are_refused_or_have_counts(
     build: Callable[..., Layer | tuple[Layer, ...]], data: st.DataObject

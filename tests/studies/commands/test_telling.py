@@ -87,7 +87,7 @@ def test_a_study_tells_what_it_does_and_goes_on_counting(tmp_path: Path) -> None
 
 
 def test_workers_are_told_of_by_name_also_when_something_kills_them(tmp_path: Path) -> None:
-    study = write_study(tmp_path, TINY.replace("trials: 10", "trials: 60"))
+    study = write_study(tmp_path, TINY.replace("trials: 10", "trials: 24"))
     ray = ("--executor", "ray", "--workers", "1", "--log", "log", "--metrics", "figures.prom")
     process = begin("run", study, "--out", "run", *ray, cwd=tmp_path)
     log, run = tmp_path / "log", tmp_path / "run"

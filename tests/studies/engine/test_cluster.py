@@ -20,7 +20,7 @@ from archloom.studies.engine.executors.cluster import Refusals, refusal
 from archloom.studies.errors import TroubleError
 from archloom.studies.storage.parts import JOURNAL, TRIALS
 
-from ...cases.ray_cluster import free_port, until
+from ...cases.ray_cluster import LEAN, free_port, until
 from ...cases.studies import TINY, archloom, begin, write_study
 
 RAY = Path(sys.executable).with_name("ray")
@@ -42,7 +42,7 @@ def cluster(token: Path) -> Iterator[str]:  # noqa: ARG001
     port = free_port()
     options = ("--num-cpus=1", "--include-dashboard=false", "--disable-usage-stats", "--block")
     head = subprocess.Popen(
-        [RAY, "start", "--head", f"--port={port}", *options],
+        [RAY, "start", "--head", f"--port={port}", "--no-monitor", *LEAN, *options],
         env=os.environ | {"RAY_AUTH_MODE": "token"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -62,6 +62,16 @@ def cluster(token: Path) -> Iterator[str]:  # noqa: ARG001
     head.wait()
 
 
+#: the command line, which says after a second what it waits for, and again every second
+IMPATIENT = """
+    from archloom.studies.engine.executors import crew
+    from archloom.studies.engine.progress import view
+    from archloom.studies.commands.program import main
+    crew._STARTING_S = view.EVERY_S = 1.0
+    main()
+"""
+
+
 def test_a_study_runs_on_a_cluster_and_goes_on_here(
     cluster: str, token: Path, tmp_path: Path
 ) -> None:
@@ -73,10 +83,16 @@ def test_a_study_runs_on_a_cluster_and_goes_on_here(
         sleep(0.01)
     process.send_signal(signal.SIGTSTP)  # it keeps the only core
     options = ("--out", "second", "--address", cluster, "--workers", "8")
-    second = begin("run", study, *options, cwd=tmp_path)
+    second = subprocess.Popen(
+        [sys.executable, "-c", dedent(IMPATIENT), "run", study, *options],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     waits = "waiting for free resources in the cluster: 0 of 8 workers"
     until(lambda: waits in said(tmp_path / "second") or second.poll() is not None, waits)
-    # a log has a line every ten seconds: the core is kept until one says it too
+    # the core is kept until a line of the log says it too
     log = [""]
     assert second.stdout is not None
     while waits not in log[-1] and (line := second.stdout.readline()):
@@ -115,12 +131,16 @@ def test_ray_that_archloom_starts_listens_on_this_machine_alone(tmp_path: Path) 
     process = begin("run", study, "--out", "run", *options, cwd=tmp_path)
     until(lambda: "workers: 2 on" in said(tmp_path / "run") or process.poll() is not None, "work")
     found = [listens_at(one) for one in (process.pid, *descendants(process.pid))]
+    started = "".join(Path(f"/proc/{one}/cmdline").read_text() for one in descendants(process.pid))
     process.terminate()
     output, _ = process.communicate()
     assert process.returncode == 130, output
     # head, node, workers and the study itself, all for each other
     assert sum(map(len, found)) >= 5
     assert {address for some in found for address in some} == {"127.0.0.1"}
+    # nor does it start what no study uses
+    assert "raylet" in started
+    assert not [name for name in ("monitor.py", "dashboard.py") if name in started]
 
 
 def descendants(process: int) -> list[int]:

@@ -13,6 +13,7 @@ from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
 from archloom.studies.engine.executors.executor import Executor, InlineExecutor
 from archloom.studies.engine.executors.ray_executor import RayExecutor
+from archloom.studies.engine.executors.ray_session import RaySession
 from archloom.studies.engine.interrupt import Stopped
 from archloom.studies.engine.trial_task import TaskContext, TrialTask, perform
 from archloom.studies.errors import TroubleError
@@ -32,6 +33,30 @@ class TestInlineExecutor(ExecutorContract):
         assert [index for index, _ in executor.run(WORK)] == [0, 1, 2]
 
 
+@pytest.fixture(scope="module")
+def session() -> Iterator[RaySession]:
+    """Ray for all tests below: to start it takes seconds."""
+    with RaySession() as shared:
+        yield shared
+
+
+def test_a_worker_that_cannot_start_stops_the_study_with_what_is_wrong(
+    session: RaySession,
+) -> None:
+    """And whoever comes next in the session gets others."""
+
+    class Unreadable:
+        def __reduce__(self) -> Any:
+            return os._exit, (1,)
+
+    context = TaskContext((Unreadable(),), SETTINGS, search_software)  # type: ignore[arg-type]
+    with (
+        RayExecutor(context, workers=1, session=session) as executor,
+        pytest.raises(TroubleError, match=r"(?s)Ray's workers cannot start: .*actor died"),
+    ):
+        list(executor.run(WORK))
+
+
 def die_on_one_seed(
     task: SoftwareTask, state: dict[str, Any] | None, budget: int
 ) -> SoftwareResult:
@@ -40,12 +65,12 @@ def die_on_one_seed(
     return search_software(task, state, budget)
 
 
-def test_a_worker_that_dies_again_and_again_loses_its_work_alone() -> None:
+def test_a_worker_that_dies_again_and_again_loses_its_work_alone(session: RaySession) -> None:
     import ray
 
     ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
     context = TaskContext(CONTEXT.networks, SETTINGS, die_on_one_seed)
-    with RayExecutor(context, workers=1) as executor:
+    with RayExecutor(context, workers=1, session=session) as executor:
         outcomes = dict(executor.run(WORK))
     crash = outcomes[1]
     assert isinstance(crash, Lost)
@@ -55,7 +80,9 @@ def test_a_worker_that_dies_again_and_again_loses_its_work_alone() -> None:
     assert isinstance(outcomes[2], TaskResult)
 
 
-def test_work_that_has_no_memory_is_done_again_in_another_worker(tmp_path: Path) -> None:
+def test_work_that_has_no_memory_is_done_again_in_another_worker(
+    tmp_path: Path, session: RaySession
+) -> None:
     import ray
 
     ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
@@ -68,7 +95,8 @@ def test_work_that_has_no_memory_is_done_again_in_another_worker(tmp_path: Path)
             raise MemoryError("needed 96 GiB")
         return search_software(task, state, budget)
 
-    with RayExecutor(TaskContext(CONTEXT.networks, SETTINGS, short), workers=1) as executor:
+    context = TaskContext(CONTEXT.networks, SETTINGS, short)
+    with RayExecutor(context, workers=1, session=session) as executor:
         outcomes = dict(executor.run(WORK))
     lost = outcomes[0]
     assert isinstance(lost, Lost)
@@ -81,7 +109,7 @@ def test_work_that_has_no_memory_is_done_again_in_another_worker(tmp_path: Path)
         assert len(workers) == len(set(workers)) == tries
 
 
-def test_whoever_stops_gets_what_is_under_way(tmp_path: Path) -> None:
+def test_whoever_stops_gets_what_is_under_way(tmp_path: Path, session: RaySession) -> None:
     import ray
 
     ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
@@ -100,7 +128,7 @@ def test_whoever_stops_gets_what_is_under_way(tmp_path: Path) -> None:
 
     context = TaskContext(CONTEXT.networks, SETTINGS, slow)
     done = []
-    with RayExecutor(context, workers=1, check=check) as executor:
+    with RayExecutor(context, workers=1, check=check, session=session) as executor:
         outcomes = executor.run(WORK)
         done.append(next(outcomes))
         with pytest.raises(Stopped):
@@ -110,7 +138,9 @@ def test_whoever_stops_gets_what_is_under_way(tmp_path: Path) -> None:
     assert isinstance(result, TaskResult)
 
 
-def test_a_trial_goes_on_in_its_worker_and_elsewhere_when_that_is_gone(tmp_path: Path) -> None:
+def test_a_trial_goes_on_in_its_worker_and_elsewhere_when_that_is_gone(
+    tmp_path: Path, session: RaySession
+) -> None:
     import ray
 
     ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
@@ -132,7 +162,8 @@ def test_a_trial_goes_on_in_its_worker_and_elsewhere_when_that_is_gone(tmp_path:
             tasks.append(replace(task, previous=outcome.payload, budget=budget))
         return tasks
 
-    with RayExecutor(TaskContext(CONTEXT.networks, SETTINGS, noting), workers=2) as executor:
+    context = TaskContext(CONTEXT.networks, SETTINGS, noting)
+    with RayExecutor(context, workers=2, session=session) as executor:
         outcomes = dict(executor.run(WORK))
         outcomes = dict(executor.run(go_on(outcomes, 3)))
         outcomes = dict(executor.run(go_on(outcomes, 4)))
@@ -146,33 +177,24 @@ def test_a_trial_goes_on_in_its_worker_and_elsewhere_when_that_is_gone(tmp_path:
         assert decode(outcome.payload).networks == decode(at_once.payload).networks
 
 
-def test_a_worker_that_cannot_start_stops_the_study_with_what_is_wrong() -> None:
-    class Unreadable:
-        def __reduce__(self) -> Any:
-            return os._exit, (1,)
-
-    context = TaskContext((Unreadable(),), SETTINGS, search_software)  # type: ignore[arg-type]
-    with (
-        RayExecutor(context, workers=1) as executor,
-        pytest.raises(TroubleError, match=r"(?s)Ray's workers cannot start: .*actor died"),
-    ):
-        list(executor.run(WORK))
-
-
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:x", "ray://"])
 def test_a_cluster_that_does_not_answer_is_told_at_once(address: str) -> None:
     with pytest.raises(TroubleError, match="no Ray cluster answers at '"):
         RayExecutor(CONTEXT, address=address).__enter__()
 
 
-@pytest.fixture(scope="module")
-def ray_workers() -> Iterator[Executor]:
-    """One session for all tests below: to start Ray takes seconds."""
-    with RayExecutor(CONTEXT, workers=2) as executor:
-        yield executor
-
-
 class TestRayExecutor(ExecutorContract):
     @pytest.fixture
-    def executor(self, ray_workers: Executor) -> Executor:
-        return ray_workers
+    def executor(self, session: RaySession) -> Iterator[Executor]:
+        with RayExecutor(CONTEXT, workers=2, session=session) as executor:
+            yield executor
+
+
+def test_ray_that_was_let_go_is_started_again_for_more(session: RaySession) -> None:
+    """Where no others use it."""
+    session.close()  # there is one Ray in a process
+    with RayExecutor(CONTEXT, workers=1) as executor:
+        executor.get_ready()
+        executor.let_go()
+        ((_, outcome),) = executor.run(WORK[:1])
+        assert isinstance(outcome, TaskResult)

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -178,7 +179,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     size = journal.stat().st_size
     process = begin("resume", "run", "--trials", "40", cwd=tmp_path)
     while process.poll() is None and journal.stat().st_size < size + 4000:
-        pass
+        sleep(0.004)
     process.kill()
     process.communicate()
     assert "trials: 40\n" in (tmp_path / "run" / STUDY).read_text()

@@ -86,14 +86,14 @@ def test_a_journal_does_not_grow_faster_than_the_study(
 ) -> None:
     """Three times as many trials: bytes and questions a trial stay."""
     found = {}
-    for trials in (24, 72):
+    for trials in (12, 36):
         counted.clear()
         text = STUDY.format(space="casco_edge", pool=200, trials=trials, mapping="random")
         folder = tmp_path / str(trials)
         assert len(run_here(tiny_config(tmp_path, text), folder)) == trials
         found[trials] = besides_results(folder) / trials, counted["ask"] / trials
-    assert found[72][0] < min(1.1 * found[24][0], 2000)
-    assert found[72][1] <= found[24][1] == 1 / 4
+    assert found[36][0] < min(1.1 * found[12][0], 2000)
+    assert found[36][1] <= found[12][1] == 1 / 4
 
 
 def test_a_proposal_takes_tight_bounds_of_no_more_results_than_the_models_use(

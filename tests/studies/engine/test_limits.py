@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from archloom.studies.config.errors import ConfigError
 from archloom.studies.engine.executors import limited_process
 from archloom.studies.engine.executors.limited_process import Stillness
 from archloom.studies.engine.executors.ray_executor import RayExecutor
+from archloom.studies.engine.executors.ray_session import RaySession
 from archloom.studies.engine.study import prepare
 from archloom.studies.engine.trial_task import TaskContext, TaskLimits, TrialTask, perform
 from archloom.studies.storage.event_log import heard
@@ -30,10 +32,12 @@ from archloom.studies.storage.trial import OverLimit, Trial
 from ...cases.studies import TINY, archloom, run_here, tiny_config
 from ...contracts.executor import CONTEXT, SETTINGS, WORK
 
-RAY = ("--executor", "ray", "--workers", "2")
+RAY = ("--executor", "ray", "--workers", "1")
 
 #: of the tasks below, by what they do
-SEEDS = {name: 100 + n for n, name in enumerate(("burn", "hog", "stop", "stand", "heir", "fine"))}
+SEEDS = {
+    name: 100 + n for n, name in enumerate(("burn", "hog", "stop", "stand", "heir", "fine", "last"))
+}
 
 
 def misbehave(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
@@ -60,10 +64,12 @@ def misbehave(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> 
     return search_software(task, state, budget)
 
 
-@pytest.fixture
-def marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MARKS", str(tmp_path))
-    return tmp_path
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RaySession]:
+    """Ray for the two tests that need its workers; they leave marks in one place."""
+    with pytest.MonkeyPatch.context() as patch, RaySession() as shared:
+        patch.setenv("MARKS", str(tmp_path_factory.mktemp("marks")))
+        yield shared
 
 
 def task(name: str) -> TrialTask:
@@ -96,15 +102,16 @@ def runs(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] not in "ZX"
 
 
-def test_what_breaks_a_limit_is_ended_alone_and_told_with_numbers(marks: Path) -> None:
+def test_what_breaks_a_limit_is_ended_alone_and_told_with_numbers(session: RaySession) -> None:
     import ray
 
+    marks = Path(os.environ["MARKS"])
     ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
     limits = TaskLimits(cpu_s=3.0, memory_mb=600.0)
     context = TaskContext(CONTEXT.networks, SETTINGS, misbehave, limits=limits)
     names = ["fine", "heir", "burn", "hog"]
     tasks = [*map(task, names), WORK[1]]
-    with RayExecutor(context, workers=1) as executor:
+    with RayExecutor(context, workers=1, session=session) as executor:
         outcomes = dict(executor.run(tasks))
     burnt, hog = outcomes[2], outcomes[3]
     assert isinstance(burnt, OverLimit)
@@ -130,16 +137,20 @@ def test_what_breaks_a_limit_is_ended_alone_and_told_with_numbers(marks: Path) -
         assert outcome.payload == alone.payload
 
 
-def test_workers_that_stand_still_are_replaced_and_their_tasks_done_again(marks: Path) -> None:
-    """One stands still as it searches; of the other the process that watches it is stopped."""
+def test_workers_that_stand_still_are_replaced_and_their_tasks_done_again(
+    session: RaySession,
+) -> None:
+    """One stands still as it searches; of the next the process that watches it is stopped."""
     import ray
 
+    marks = Path(os.environ["MARKS"])
     ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
     limits = TaskLimits(stall_s=4.0)
     context = TaskContext(CONTEXT.networks, SETTINGS, misbehave, limits=limits)
-    names, handler = ["stand", "stop", "fine"], Heard()
-    with heard(handler), RayExecutor(context, workers=2) as executor:
+    names, handler = ["stand", "stop", "last"], Heard()
+    with heard(handler), RayExecutor(context, workers=1, session=session) as executor:
         outcomes = dict(executor.run([*map(task, names)]))
+    session.close()
     begun = {name: processes(marks, name) for name in names}
     every = [one for found in begun.values() for pair in found for one in pair]
     while any(map(runs, every)):
@@ -276,7 +287,8 @@ def test_counted_work_is_over_its_limit_on_every_machine(tmp_path: Path, planner
     text = text.replace("tiny_cnn", net).replace("trials: 10", f"trials: {count}")
     config = tiny_config(tmp_path, text)
     # this process knows the network from other designs and limits, the other one nothing
-    run_here(tiny_config(tmp_path, text.replace("seed: 5", "seed: 6")), tmp_path / "other")
+    other = text.replace("seed: 5", "seed: 6").replace(f"trials: {count}", "trials: 2")
+    run_here(tiny_config(tmp_path, other), tmp_path / "other")
     trials = run_here(config, tmp_path / "here")
     (tmp_path / "tiny.yaml").write_text(text)
     done = archloom("run", "tiny.yaml", "--out", "there", cwd=tmp_path)

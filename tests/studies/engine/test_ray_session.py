@@ -63,7 +63,7 @@ def test_another_number_of_workers_needs_another_start(session: RaySession) -> N
 
 
 def test_workers_that_are_busy_are_not_left_to_the_next(session: RaySession) -> None:
-    with RayExecutor(CONTEXT, 1, session=session) as executor:
+    with RayExecutor(CONTEXT, 2, session=session) as executor:  # as many as were started last
         executor.submit((0, 0), replace(WORK[0], budget=10**9))
         while not executor.workers() and not executor.poll():
             pass

@@ -70,7 +70,7 @@ def until(process: "subprocess.Popen[str]", server: Server, count: int) -> None:
     """Wait until the journal has some lines; the study must not have ended by then."""
     while lines(server) < count:
         assert process.poll() is None, process.communicate()
-        sleep(0.002)
+        sleep(0.02)
 
 
 def test_half_a_study_goes_on_elsewhere(tmp_path: Path, undisturbed: Path, url: str) -> None:

@@ -47,7 +47,7 @@ def test_publishing_mends_what_a_kill_cut_short_or_somebody_changed(
         store.append({"event": "x"})
         store.publish(FOUND)
     whole = (folder / TRIALS).read_bytes()
-    for damaged in (*(whole[:cut] for cut in range(len(whole))), whole.replace(b"1", b"7")):
+    for damaged in (*(whole[:cut] for cut in range(0, len(whole), 3)), whole.replace(b"1", b"7")):
         (folder / TRIALS).write_bytes(damaged)
         with Store(folder) as store:
             store.publish(FOUND[:2])

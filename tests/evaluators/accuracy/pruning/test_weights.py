@@ -14,7 +14,7 @@ def convolutions(model: nn.Module) -> list[nn.Conv2d]:
     return [part for part in model.modules() if isinstance(part, nn.Conv2d)]
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(share=st.floats(0, 0.999), seed=st.integers(0, 9))
 def test_the_share_is_exact_and_the_smallest_go(share: float, seed: int) -> None:
     model = build_model("mobilenetv1", (1, 8, 8), 10, width=0.125, seed=seed)

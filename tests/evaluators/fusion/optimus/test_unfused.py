@@ -9,6 +9,7 @@ import pytest
 from archloom.evaluators.fusion.optimus.unfused import REUSES, layer_words, reuse_words
 from archloom.space.workload.layer import Layer
 
+from ....cases.sweeps import sweep
 from ....oracles.reuse_nests import all_runs
 
 
@@ -45,7 +46,7 @@ def tiny_layer(rng: np.random.Generator) -> Layer:
     )
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", sweep(range(24), 10))
 def test_formulas_count_what_loop_nests_move(seed: int) -> None:
     """At every capacity each reuse moves what the best run that fits in it moves."""
     layer = tiny_layer(np.random.default_rng(seed))

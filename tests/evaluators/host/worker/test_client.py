@@ -26,14 +26,14 @@ def worker() -> Iterator[Worker]:
 
 def test_kernels_that_compile_for_ever_are_killed_and_the_others_are_timed(worker: Worker) -> None:
     wide = Prepare("wide", KernelSpec(read_shape("4x6x6:4:3x3"), "direct"), Direct(16, 4))
-    plan = Plan(blocks=2, block_us=2000, compile_s=8)
+    plan = Plan(blocks=2, block_us=2000, compile_s=5)
     found = measure(worker, [SOUND, ENDLESS, wide], plan)
     assert set(found.failures) == {"endless", "wide"}
     assert (found.failures["endless"].kind, found.failures["wide"].kind) == (
         "too_slow",
         "not_compiled",
     )
-    assert "more than 8 s" in found.failures["endless"].message
+    assert "more than 5 s" in found.failures["endless"].message
     # a machine that is very busy may move the control each time
     if found.refusal is None:
         assert set(found.timings) == {"sound"}

@@ -39,9 +39,9 @@ def totals(steps):
     return sum(s.energy_pj for s in steps), sum(s.cycles for s in steps)
 
 
-@pytest.mark.parametrize("block", sweep(range(30), 1))
+@pytest.mark.parametrize("block", sweep(range(60), 1))
 def test_plans_are_the_best_of_all_that_there_are(block):
-    for seed in range(block * 10, block * 10 + 10):
+    for seed in range(block * 5, block * 5 + 5):
         network, hardware, mapper = case(seed)
         plans = Enumeration(network, hardware, mapper).plans()
         planner = DeepFrackSearch(MemoizedPlanEvaluator(network, hardware, mapper))
@@ -56,14 +56,14 @@ def test_plans_are_the_best_of_all_that_there_are(block):
 def test_those_plans_use_all_that_the_planner_has():
     """Squares of different sizes, cached weights, several layers and layers alone."""
     groups = []
-    for seed in range(60):
+    for seed in range(30):
         network, hardware, mapper = case(seed)
         planner = DeepFrackSearch(MemoizedPlanEvaluator(network, hardware, mapper))
         groups += [s.group for o in ("energy", "latency", "edp") for s in planner.planned_ranges(o)]
-    assert sum(len({f.rows for f in g.faces}) > 1 for g in groups) > 2
-    assert sum(bool(g.resident) for g in groups) >= 20
-    assert sum(len(g.layers) > 2 for g in groups) >= 20
-    assert sum(g.tile is None and not g.faces for g in groups) >= 20
+    assert sum(len({f.rows for f in g.faces}) > 1 for g in groups) > 0
+    assert sum(bool(g.resident) for g in groups) >= 10
+    assert sum(len(g.layers) > 2 for g in groups) >= 10
+    assert sum(g.tile is None and not g.faces for g in groups) >= 10
 
 
 @pytest.mark.parametrize("seed", sweep(range(40), 8))

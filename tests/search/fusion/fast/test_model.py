@@ -26,7 +26,7 @@ from ....cases.pinning_problems import (
 )
 
 #: problems of each form and kind
-CASES = 30
+CASES = 12
 
 
 @pytest.mark.parametrize("kind", ["chain", "branching"])

@@ -46,7 +46,7 @@ class AnyBuffer(OptimusCosts):
         self._holds_weights = holds_weights
 
 
-@pytest.mark.parametrize("chunk", sweep(range(8), 2))
+@pytest.mark.parametrize("chunk", sweep(range(8), 1))
 def test_no_partition_moves_fewer_words(chunk: int) -> None:
     """320 networks, each in buffers of three sizes."""
     fused = 0

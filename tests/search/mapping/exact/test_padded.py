@@ -62,7 +62,7 @@ def small(first: int, count: int) -> list[tuple[int, Wide]]:
 @pytest.mark.parametrize("block", sweep(range(3), 1))
 def test_no_padding_is_better_than_the_best(block: int) -> None:
     compared = 0
-    for number, wide in small(10_000 * block, 8):
+    for number, wide in small(10_000 * block, 5):
         problem, least = wide.problem, least_of_all(wide)
         if least is None:
             continue
@@ -72,7 +72,7 @@ def test_no_padding_is_better_than_the_best(block: int) -> None:
         score = inf if found.proof.best is None else found.proof.best.score
         assert score == pytest.approx(least, abs=1e-9), number
         assert least_score(problem) <= least + 1e-9, number
-    assert compared > 4
+    assert compared > 2
 
 
 def test_bounds_that_may_be_worth_padding_to() -> None:
@@ -142,7 +142,7 @@ def test_gaps_of_other_searches_hold_for_all_coverings(factors: str) -> None:
             assert score - least <= log(1 + cost.gap_percent / 100) + 1e-9
         # what is found is itself above the bound, cut at the edges or not
         assert score >= least_score(wide.problem) - 1e-9
-    assert compared > 4
+    assert compared > 2
 
 
 def test_where_factors_are_prescribed_one_nest_is_searched() -> None:

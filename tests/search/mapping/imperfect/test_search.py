@@ -36,7 +36,7 @@ def found(problem: MappingProblem, evaluations: int, factors: str = "imperfect")
     return cost
 
 
-@pytest.mark.parametrize("block", sweep(range(50), 3))
+@pytest.mark.parametrize("block", sweep(range(50), 2))
 def test_the_best_is_that_of_all_mappings_and_proven(block: int) -> None:
     """Twenty problems a block of which all mappings can be listed."""
     done, number = 0, 1000 * block

@@ -150,7 +150,7 @@ def test_slips_are_told_or_do_no_harm(tmp_path, part):
     assert all(isinstance(outcome(tmp_path, data), dict) for data in sets)
     seen = {"records": 0, "faults": 0}
 
-    @settings(max_examples=150)
+    @settings(max_examples=80)
     @given(st.sampled_from(range(len(sets))), st.lists(slips, min_size=1, max_size=3))
     def check(which, made):
         data = copy.deepcopy(sets[which])
@@ -169,5 +169,5 @@ def test_slips_are_told_or_do_no_harm(tmp_path, part):
 
     check()
     # slips must be seen, and some must be harmless, or the test looks at nothing
-    assert seen["faults"] > 75
-    assert seen["records"] > 7
+    assert seen["faults"] > 40
+    assert seen["records"] > 3

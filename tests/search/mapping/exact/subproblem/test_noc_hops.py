@@ -18,10 +18,10 @@ from .....cases.small_problems import along_axes, drawn_network, unlike_all_mapp
 from .....cases.sweeps import sweep
 
 PLENTY = 10**8
-BLOCKS, BLOCK = 4, 60
+BLOCKS, BLOCK = 8, 30
 
 
-@pytest.mark.parametrize("block", sweep(range(BLOCKS), BLOCKS // 4))
+@pytest.mark.parametrize("block", sweep(range(BLOCKS), BLOCKS // 8))
 def test_it_finds_the_least_of_all_mappings_and_orders_of_unrolled_loops(block: int) -> None:
     for number in range(block * BLOCK, (block + 1) * BLOCK):
         problem = along_axes(drawn_network(number), both=number % 2 == 0)
