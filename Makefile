@@ -8,8 +8,6 @@ BIN := $(VENV)/bin
 # of tests/conftest.py.
 JOBS ?= 2
 SPREAD := --dist loadfile --no-loadscope-reorder
-# On all cores before the tests: those that want a kernel wait for the one that compiles it.
-KERNELS := $(BIN)/archloom compile --weaving --workers $(JOBS)
 # Where it is set, as images of containers do to stay small, each of thousands of processes, and
 # each run of the tests, would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,7 +17,7 @@ BASE := $(VENV)/.stamp-base
 TEST := $(VENV)/.stamp-test
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart install install-test test lint format architecture docs docs-serve kernels clean
+.PHONY: help quickstart install install-test compiled test lint format architecture docs docs-serve kernels clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,12 +30,14 @@ install: $(BASE) ## Make .venv with archloom in it (editable)
 
 install-test: $(TEST) ## The same with what tests and linters need
 
-test: $(TEST) ## Run the tests; of long sweeps a sample of their cases
-	$(KERNELS)
+# On all cores before the tests: those that want a kernel wait for the one that compiles it.
+compiled: $(TEST) ## Compile all kernels, once on a machine
+	$(BIN)/archloom compile --weaving --workers $(JOBS)
+
+test: compiled ## Run the tests; of long sweeps a sample of their cases
 	$(BIN)/pytest -n $(JOBS) $(SPREAD)
 
-test-all: $(TEST) ## Run the tests and every case of all sweeps
-	$(KERNELS)
+test-all: compiled ## Run the tests and every case of all sweeps
 	$(BIN)/pytest -n $(JOBS) $(SPREAD) -m ""
 
 lint: $(TEST) ## Check style, format and types
