@@ -16,6 +16,9 @@ _RATIOS: Final = ("gain", "speedup", "over_first", "over_first_baseline", "hyper
 #: panels of a picture
 _MOST: Final = 2
 
+#: greatest over least value of a panel beyond which its axis is logarithmic
+_SPAN: Final = 20.0
+
 #: groups of bars that can be told apart; of more, the rows that stand for several cases are shown
 _GROUPS: Final = 10
 
@@ -64,6 +67,9 @@ def _draw(axes: "Axes", metric: str, rows: Sequence[SearchRow]) -> None:
         )
     if metric.endswith(_RATIOS):
         axes.axhline(1.0, color=INK, linewidth=1)
+    values = [value for row in rows if (value := row.figures.get(metric)) is not None]
+    if values and min(values) > 0 and max(values) > _SPAN * min(values):
+        axes.set_yscale("log")
     networks = len({row.network for row in rows}) > 1
     names = ["\n".join([case] * (cases or not networks) + [one] * networks) for case, one in groups]
     axes.set_xticks([at + 0.4 for at in range(len(groups))], names, rotation=20, ha="right")
