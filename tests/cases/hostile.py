@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from .studies import TINY
-from .warm_command import Done, warm_command
+from .warm_command import Done, warm_command_of_now
 
 #: most that may be taken before something is refused; a process beyond either does not pass
 MEMORY_MB: Final = 500
@@ -15,8 +15,8 @@ CPU_S: Final = 10
 
 def hostile(*words: str | Path, cwd: Path) -> Done:
     """Run a command of archloom, which is killed after :data:`CPU_S` CPU-seconds."""
-    done = warm_command(TINY).run([str(word) for word in words], cwd, CPU_S)
-    assert done is not None, "a test of limits changes no environment"
+    done = warm_command_of_now(TINY).run([str(word) for word in words], cwd, CPU_S)
+    assert done is not None
     return done
 
 

@@ -75,7 +75,7 @@ class WarmCommand:
             cwd: where it runs.
             cpu_s: CPU-seconds after which it is killed.
         """
-        if _early(os.environ) != self._environment:
+        if not self.fits(_early(os.environ)):
             return None
         with TemporaryDirectory() as folder:
             said = [Path(folder, name) for name in ("out", "err")]
@@ -84,15 +84,32 @@ class WarmCommand:
             code, memory_mb = self._line.recv()
             return Done(code, *(path.read_text() for path in said), memory_mb)
 
+    def fits(self, early: Mapping[str, str]) -> bool:
+        """Whether it began with these variables."""
+        return early == self._environment
+
     def close(self) -> None:
         """End the process."""
         self._line.close()
         self._process.wait()
 
 
-@cache
 def warm_command(study: str) -> WarmCommand:
-    """Return the one of this process, which ends with it."""
+    """Return the first one of this process, which ends with it."""
+    return _kept(study, None)
+
+
+def warm_command_of_now(study: str) -> WarmCommand:
+    """Return one that has the environment that this process has by now, which imports may have
+    changed."""
+    first = warm_command(study)
+    now = tuple(sorted(_early(os.environ).items()))
+    return first if first.fits(dict(now)) else _kept(study, now)
+
+
+@cache
+def _kept(study: str, _environment: tuple[tuple[str, str], ...] | None) -> WarmCommand:
+    """Return the one of a study, and of an environment, which it takes from this process."""
     command = WarmCommand(study)
     atexit.register(command.close)
     return command

@@ -154,7 +154,7 @@ def planned(
 
 def _built(design: Design) -> Hardware:
     values = [f"{name}={value}" for name, value in design.parameters.items()]
-    found = find_hardware(design.hardware, values, design.technology or None, None, _WORDS)
+    found = find_hardware(design.source, values, design.technology or None, None, _WORDS)
     return with_weights_kept(found.hardware) if design.keeps_weights else found.hardware
 
 

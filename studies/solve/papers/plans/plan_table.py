@@ -66,14 +66,21 @@ _USUAL: Final = ("energy_percent", "dram_percent", "speedup", "edp_gain", "layer
 _OWN_OBJECTIVE: Final = "deepfrack"
 
 
+#: where the tables that come along are; files beside them are kept by their names in it, which are
+#: the same wherever archloom is installed
+_FOLDER: Final = Path(__file__).resolve().parents[1] / "tables"
+
+
 def _hardware() -> Key:
     """Return a key that holds a preset or a template file beside the table."""
 
     def check(entry: str, beside: Reading) -> str:
         if entry in PRESETS:
             return entry
-        if (file := beside.folder / entry).is_file():
-            return str(file)
+        files = [path for folder in (beside.folder, _FOLDER) if (path := folder / entry).is_file()]
+        if files:
+            file = files[0].resolve()
+            return str(file.relative_to(_FOLDER)) if file.is_relative_to(_FOLDER) else str(files[0])
         raise ValueError(f"{entry!r} is no preset and no file; {did_you_mean(entry, PRESETS)}")
 
     return text().checked(check)
@@ -103,6 +110,11 @@ class Design(Section):
     def label(self) -> str:
         """As tables name it."""
         return self.name or Path(self.hardware).stem
+
+    @property
+    def source(self) -> str:
+        """The preset, or the template file wherever this runs."""
+        return self.hardware if self.hardware in PRESETS else str(_FOLDER / self.hardware)
 
 
 def _values(entry: Any) -> dict[str, Any]:
