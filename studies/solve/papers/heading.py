@@ -1,9 +1,13 @@
 """What every table file says of itself, whatever its rows are measured with."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 
 from archloom.studies.config import Section, text
+
+#: where the tables that come along are, and the files that they name
+TABLES: Final = Path(__file__).resolve().parent / "tables"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ keys."""
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from archloom.space import Document, Faults, Place, bounded_text, did_you_mean
 from archloom.studies.config import ConfigError, Reading, Section, collecting, read_document
@@ -12,9 +12,7 @@ from archloom.studies.config import ConfigError, Reading, Section, collecting, r
 from ...errors import UserError
 from .budgets import BUDGETS, FULL, BudgetKeys, merged
 from .figures import PaperTable
-from .heading import Heading
-
-_TABLES: Final = Path(__file__).parent / "tables"
+from .heading import TABLES, Heading
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class TableSummary:
 
 def own_tables() -> dict[str, Path]:
     """Return the files that come with archloom, by name."""
-    return {path.stem: path for path in sorted(_TABLES.glob("*.yaml"))}
+    return {path.stem: path for path in sorted(TABLES.glob("*.yaml"))}
 
 
 def table_summary(path: Path) -> TableSummary:

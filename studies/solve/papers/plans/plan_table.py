@@ -27,7 +27,7 @@ from archloom.studies.config import (
 )
 
 from ..figures import Metric
-from ..heading import Heading
+from ..heading import TABLES, Heading
 
 #: figures of a row: of the plan, of layer by layer, and over the first design's row
 METRICS: Final = {
@@ -66,21 +66,17 @@ _USUAL: Final = ("energy_percent", "dram_percent", "speedup", "edp_gain", "layer
 _OWN_OBJECTIVE: Final = "deepfrack"
 
 
-#: where the tables that come along are; files beside them are kept by their names in it, which are
-#: the same wherever archloom is installed
-_FOLDER: Final = Path(__file__).resolve().parents[1] / "tables"
-
-
 def _hardware() -> Key:
     """Return a key that holds a preset or a template file beside the table."""
 
     def check(entry: str, beside: Reading) -> str:
         if entry in PRESETS:
             return entry
-        files = [path for folder in (beside.folder, _FOLDER) if (path := folder / entry).is_file()]
-        if files:
-            file = files[0].resolve()
-            return str(file.relative_to(_FOLDER)) if file.is_relative_to(_FOLDER) else str(files[0])
+        for folder in (beside.folder, TABLES):
+            file = (folder / entry).resolve()
+            if file.is_file():
+                # files that come along have the same names wherever archloom is installed
+                return str(file.relative_to(TABLES) if file.is_relative_to(TABLES) else file)
         raise ValueError(f"{entry!r} is no preset and no file; {did_you_mean(entry, PRESETS)}")
 
     return text().checked(check)
@@ -114,7 +110,7 @@ class Design(Section):
     @property
     def source(self) -> str:
         """The preset, or the template file wherever this runs."""
-        return self.hardware if self.hardware in PRESETS else str(_FOLDER / self.hardware)
+        return self.hardware if self.hardware in PRESETS else str(TABLES / self.hardware)
 
 
 def _values(entry: Any) -> dict[str, Any]:

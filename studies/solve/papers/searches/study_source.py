@@ -8,7 +8,9 @@ from typing import Any, Final
 from archloom.space import Faults, did_you_mean
 from archloom.studies.config import Key, Reading, study_document
 
-_OWN: Final = Path(__file__).parents[1] / "tables" / "studies"
+from ..heading import TABLES
+
+_OWN: Final = TABLES / "studies"
 
 
 @dataclass(frozen=True)

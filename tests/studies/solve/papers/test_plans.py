@@ -200,6 +200,20 @@ def test_a_template_of_a_paper_is_the_preset_and_what_its_parameters_change(name
         assert less == same
 
 
+def test_a_template_is_beside_its_table_wherever_the_command_runs(tmp_path, monkeypatch):
+    text = SMALL[: SMALL.index("published")].replace("hardware: eyeriss", "hardware: own.yaml")
+    table_file, folder = tmp_path / "tables" / "small.yaml", tmp_path / "tables"
+    folder.mkdir()
+    table_file.write_text(text)
+    (folder / "own.yaml").write_text(preset_file("eyeriss").read_text("utf-8"))
+    monkeypatch.chdir(folder)
+    asked = read_table(Path("small.yaml"))
+    monkeypatch.chdir(tmp_path)
+    assert asked == read_table(Path("tables/small.yaml")) == read_table(table_file)
+    row = next(iter(measured(asked, SILENT)))
+    assert (row.design, row.infeasible) == ("own", ())
+
+
 def test_parameters_that_a_template_has_not_are_named(tmp_path):
     text = SMALL[: SMALL.index("published")]
     own = "hardware: OPEN, name: open, parameters: {lanes: 3, l1_prots: 1, buffer_ports: 1}"
