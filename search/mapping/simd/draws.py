@@ -46,27 +46,31 @@ class Draws(NamedTuple):
 
 def draws_of(setup: KernelInputs) -> Draws:
     """Return the tables that candidates of a setup are drawn from."""
-    left = free_bounds(setup)
-    slots = _open_slots(setup)
-    # a dimension without a loop has no part: nothing of it is drawn
-    loops = tuple((d, int(left[d]), slots[d].tobytes()) for d in np.flatnonzero(left > 1).tolist())
-    free = np.flatnonzero(setup.optional)
-    return _draws(loops, (setup.bounds > 1).tobytes(), free.tobytes(), len(setup.fanout))
+    left, slots = free_bounds(setup), _open_slots(setup)
+    loops = tuple(
+        # a dimension without a loop has no part: nothing of it is drawn
+        (d, int(left[d]), tuple(np.flatnonzero(slots[d]).tolist()))
+        for d in np.flatnonzero(left > 1).tolist()
+    )
+    dims, free = (
+        tuple(np.flatnonzero(some).tolist()) for some in (setup.bounds > 1, setup.optional)
+    )
+    return _draws(loops, dims, free, len(setup.fanout))
 
 
-@lru_cache(maxsize=256)
+# a search that has found a candidate asks again for those of the same problem, to draw it anew
+@lru_cache(maxsize=8)
 def _draws(
-    loops: tuple[tuple[int, int, bytes], ...], bounds: bytes, free: bytes, levels: int
+    loops: tuple[tuple[int, int, tuple[int, ...]], ...],
+    dims: tuple[int, ...],
+    free: tuple[int, ...],
+    levels: int,
 ) -> Draws:
-    """Return the tables of (dimension, bound, open slots) of all loops.
-
-    Tiles of a layer differ in few of them, and a search asks again for the one that it found.
-    """
+    """Return the tables of (dimension, bound, open slots) of all loops."""
     parts: list[list[int]] = []
     slots: list[int] = []
     tables, begin = [np.zeros(0)], 0
-    for d, bound, which in loops:
-        open_slots = np.flatnonzero(np.frombuffer(which, np.uint8)).tolist()
+    for d, bound, open_slots in loops:
         for i, value in enumerate(_values(bound, len(open_slots))):
             table = factorisations(value, len(open_slots))
             parts.append([d, i == 0, table.shape[1], begin, len(slots)])
@@ -74,16 +78,13 @@ def _draws(
             tables.append(table.ravel())
             begin += table.size
     parts.append([0, 0, 0, 0, len(slots)])
-    dims = np.flatnonzero(np.frombuffer(bounds, np.bool_))
-    # a copy, as kernels compile anew for arrays that cannot be written to
-    bits = np.frombuffer(free, np.int64).copy()
-    words = len(parts) // 2 + bool(len(bits)) + (levels - 1) * -(-len(dims) // 4)
+    words = len(parts) // 2 + bool(free) + (levels - 1) * -(-len(dims) // 4)
     return Draws(
         np.array(parts, np.int64),
         np.array(slots, np.int64),
         np.concatenate(tables),
-        bits,
-        dims,
+        np.array(free, np.int64),
+        np.array(dims, np.int64),
         words,
     )
 
