@@ -1,4 +1,5 @@
-"""Bars of a table of plans: energy and latency of each network over those of layer by layer."""
+"""Bars of a table of plans: energy and latency of each network over those of layer by layer; where
+all run layer by layer, over those of the table's first design."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -28,15 +29,16 @@ def plan_bars(title: str, rows: Sequence[PlanRow]) -> "Figure":
     from matplotlib.patches import Patch
 
     # layer by layer is the line that bars are compared with
-    rows = [row for row in rows if row.planner.split()[0] != "none"] or rows
+    fused = [row for row in rows if row.planner.split()[0] != "none"]
+    shares, rows = (_SHARES, fused) if fused else (_over_first(rows), rows)
     looks = _looks(rows)
     panels = _panels(rows)
     # without pyplot: no global state, no window, and nothing to close
-    size = (7.5 * len(_SHARES), 3.6 * len(panels) + 0.8)
+    size = (7.5 * len(shares), 3.6 * len(panels) + 0.8)
     figure = Figure(figsize=size, layout="constrained", dpi=110)
-    grid = figure.subplots(len(panels), len(_SHARES), squeeze=False)
+    grid = figure.subplots(len(panels), len(shares), squeeze=False)
     for (name, bars), line in zip(panels.items(), grid, strict=True):
-        for axes, (label, share) in zip(line, _SHARES.items(), strict=True):
+        for axes, (label, share) in zip(line, shares.items(), strict=True):
             axes.set_title(name, loc="left", color=INK)
             axes.set_ylabel(label)
             _draw(axes, [(one, group, share(figures)) for one, group, figures in bars], looks)
@@ -48,6 +50,24 @@ def plan_bars(title: str, rows: Sequence[PlanRow]) -> "Figure":
     )
     figure.suptitle(title, color=INK)
     return figure
+
+
+def _over_first(rows: Sequence[PlanRow]) -> dict[str, _Share]:
+    """Return what stands for a network where nothing is fused: figures of an inference over those
+    of the first row with the network."""
+    first = {one.network: one for row in reversed(rows) for one in row.sets}
+
+    def energy(one: PlanFigures) -> float:
+        return one.plan.energy_pj / one.batch
+
+    def seconds(one: PlanFigures) -> float:
+        # clocks of designs differ; EDP is that of an image
+        return one.plan.edp_js / one.plan.energy_pj
+
+    return {
+        "energy over first design": lambda one: energy(one) / energy(first[one.network]),
+        "time over first design": lambda one: seconds(one) / seconds(first[one.network]),
+    }
 
 
 def _looks(rows: Sequence[PlanRow]) -> dict[str, dict[str, Any]]:
@@ -83,7 +103,7 @@ def _panels(rows: Sequence[PlanRow]) -> dict[str, list[tuple[str, str, PlanFigur
 def _draw(
     axes: "Axes", bars: Sequence[tuple[str, str, float]], looks: dict[str, dict[str, Any]]
 ) -> None:
-    """Draw groups of bars, and a line where layer by layer is."""
+    """Draw groups of bars, and a line where that is which they are compared with."""
     groups = list(dict.fromkeys(group for _, group, _ in bars))
     width = 0.8 / len(looks)
     places = {one: width * at for at, one in enumerate(looks)}

@@ -14,6 +14,7 @@ from archloom.space.hardware import Hardware
 from archloom.space.networks import network
 from archloom.studies.engine.progress import SILENT
 from archloom.studies.errors import UserError
+from archloom.studies.rendering.papers.plan_bars import plan_bars
 from archloom.studies.solve.fusion import FusionEffort, Schedule, search_plan
 from archloom.studies.solve.papers import (
     PlanRow,
@@ -120,6 +121,20 @@ def test_figures_of_a_row_are_means_over_its_networks(rows):
     assert first.figures["perf_per_tdp_over_first"] == pytest.approx(1)
     least = [one.flops / 2 / preset("simba").macs / one.plan.latency_cycles for one in row.sets]
     assert row.figures["macs_busy_percent"] == pytest.approx(100 * fmean(least))
+
+
+def test_where_nothing_is_fused_bars_are_over_the_first_design(rows):
+    unfused = [row for (_, planner), row in rows.items() if planner == "none"]
+    energy, time = plan_bars("Unfused", unfused).axes[2:]
+    assert [energy.get_ylabel(), time.get_ylabel()] == [
+        "energy over first design", "time over first design",
+    ]  # fmt: skip
+    clocks = [preset(name).frequency_mhz for name in ("eyeriss", "simba")]
+    for at, (one, other) in enumerate(zip(*(row.sets for row in unfused), strict=True)):
+        ratio = other.plan.energy_pj / one.plan.energy_pj
+        assert energy.patches[at].get_height() == pytest.approx(ratio)
+        ratio = other.plan.latency_cycles / clocks[1] / (one.plan.latency_cycles / clocks[0])
+        assert time.patches[at].get_height() == pytest.approx(ratio)
 
 
 def test_a_file_keeps_rows_and_known_ones_are_not_measured_again(tmp_path, rows):
