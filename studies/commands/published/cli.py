@@ -11,6 +11,7 @@ REPRODUCE_EXAMPLES: Final = (
     "archloom reproduce layerweaver_pairs",
     "archloom reproduce layerweaver --out runs/layerweaver",
     "archloom reproduce deepfrack --budget small --out runs/papers",
+    "archloom reproduce casco_parts --budget small --seeds 3 --out runs/papers",
     "archloom reproduce all --budget tiny --out runs/tiny",
 )
 
@@ -44,6 +45,15 @@ def reproduce(
             "(default: all).",
         ),
     ] = None,
+    seeds: Annotated[
+        int | None,
+        Option(
+            "--seeds",
+            metavar="N",
+            least=1,
+            help="Run each search with seeds 0 to N - 1 (default: as many as the budget has).",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         Option(
@@ -67,4 +77,4 @@ def reproduce(
         return
     from .measuring import Wish, reproduce_tables
 
-    raise Exit(reproduce_tables(tables, Wish(budget, sets, out), as_json, new_console()))
+    raise Exit(reproduce_tables(tables, Wish(budget, sets, seeds, out), as_json, new_console()))

@@ -13,11 +13,19 @@ from ...errors import AllFaults, UserError
 ALL: Final = "all"
 
 
-def asked_tables(texts: Sequence[str], budget: str) -> Mapping[str, PaperTable]:
+def asked_tables(
+    texts: Sequence[str], budget: str, seeds: int | None = None
+) -> Mapping[str, PaperTable]:
     """Return the tables that names, papers or paths mean, by name.
 
+    Args:
+        texts: names, papers or paths.
+        budget: of all.
+        seeds: of each search, from 0 on; None for those of the budget.
+
     Raises:
-        UserError: no such table, no such budget, or everything that is wrong in the files.
+        UserError: no such table, no such budget, everything that is wrong in the files, or seeds of
+            tables that have none.
     """
     if budget not in BUDGETS:
         raise UserError(f"budget {budget!r} is unknown; {did_you_mean(budget, BUDGETS)}")
@@ -26,7 +34,11 @@ def asked_tables(texts: Sequence[str], budget: str) -> Mapping[str, PaperTable]:
         with faults.collecting():
             found[name] = read_table(path, budget)
     faults.raise_any()
-    return found
+    if seeds is None:
+        return found
+    if not any(table.seed_count for table in found.values()):
+        raise UserError(f"--seeds: nothing is random in {', '.join(found)}; leave it out")
+    return {name: table.with_seeds(seeds) for name, table in found.items()}
 
 
 def _files(texts: Sequence[str]) -> dict[str, Path]:

@@ -44,11 +44,13 @@ class Wish:
     Attributes:
         budget: of all.
         sets: networks, or cases, of each, the first ones; None for all.
+        seeds: of each search, from 0 on; None for those of the budget.
         out: directory; None to write nothing.
     """
 
     budget: str
     sets: int | None
+    seeds: int | None
     out: Path | None
 
 
@@ -61,7 +63,7 @@ def reproduce_tables(texts: Sequence[str], wish: Wish, as_json: bool, console: "
         UserError: no such table, everything that is wrong in a file, or a folder that cannot be
             written to.
     """
-    tables = asked_tables(texts, wish.budget)
+    tables = asked_tables(texts, wish.budget, wish.seeds)
     # before anything is measured
     kept = {
         results_name(name, wish.budget): Results(

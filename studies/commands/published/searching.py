@@ -37,6 +37,8 @@ def studies_of(
                 carry_out(study, store, StopRequest(), view, session=session)
             except Stopped:
                 raise KeyboardInterrupt from None
+            finally:
+                view.over()
         if config.executor.name != "inline":
             spent(read_status(folder).searched_cpu_s)
 

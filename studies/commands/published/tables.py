@@ -48,6 +48,8 @@ def made(name: str, results: Results) -> str:
     parts = [f"`archloom reproduce {table}{small}`", f"version {results.version}"]
     if results.sets is not None:
         parts.append(f"{results.sets} of {len(results.table.sets)} sets")
+    if (seeds := results.table.seed_count) > 1:
+        parts.append(f"{seeds} seeds")
     if (one := results.measurement) is not None:
         parts += [
             f"measured on {one.date} with {one.cores} cores",

@@ -79,6 +79,13 @@ class Monitor:
             if label in self._running:
                 self._plans += self._running.pop(label)[0].plans
 
+    def over(self) -> None:
+        """Forget the study: what is shown, and its rate, are of what comes."""
+        with self._lock:
+            self.latest = self._start = self._busy_since = None
+            self._running.clear()
+            self._plans = 0
+
     def busy(self) -> tuple[str, float] | None:
         """Return what the innermost stage does and for how many seconds; None without one."""
         with self._lock:

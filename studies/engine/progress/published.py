@@ -81,6 +81,10 @@ class PublishedWatch:
         """Hear of a design that is not dominated so far."""
         self._watch.found(text)
 
+    def over(self) -> None:
+        """Hear that the study is over, and that what comes is not part of it."""
+        self._watch.over()
+
     def close(self) -> None:
         """Say that nothing is done any more."""
         self._store.end_live()

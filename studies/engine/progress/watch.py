@@ -121,6 +121,10 @@ class Watch(Stages, Protocol):
         """Hear of a design that is not dominated so far."""
         ...
 
+    def over(self) -> None:
+        """Hear that the study is over, and that what comes is not part of it."""
+        ...
+
 
 class Unwatched(Silence):
     """A study that nobody watches."""
@@ -135,4 +139,7 @@ class Unwatched(Silence):
         """Do nothing."""
 
     def found(self, text: str) -> None:
+        """Do nothing."""
+
+    def over(self) -> None:
         """Do nothing."""

@@ -1,7 +1,7 @@
 """What tables of papers have in common, whatever their rows are measured with."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 
 class Metric(NamedTuple):
@@ -93,6 +93,15 @@ class PaperTable(Protocol):
     @property
     def sets(self) -> Sequence[tuple[str, ...]]:
         """Networks that are measured together, for all sets."""
+        ...
+
+    @property
+    def seed_count(self) -> int:
+        """Searches of each row, which differ in their seeds; 0 where nothing is random."""
+        ...
+
+    def with_seeds(self, count: int) -> Self:
+        """Return the table with seeds from 0 on, so many for each row."""
         ...
 
     def contradictions(self) -> Iterator[str]:

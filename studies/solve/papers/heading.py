@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 from archloom.studies.config import Section, text
 
@@ -25,3 +25,12 @@ class Heading(Section):
     note: Annotated[str, text()] = ""
     paper: Annotated[str, text()] = ""
     source: Annotated[str, text()] = ""
+
+    @property
+    def seed_count(self) -> int:
+        """Searches of each row, which differ in their seeds; 0 where nothing is random."""
+        return 0
+
+    def with_seeds(self, count: int) -> Self:  # noqa: ARG002  # nothing is random
+        """Return the table with seeds from 0 on, so many for each row."""
+        return self

@@ -4,8 +4,8 @@ docs/validation/papers.md ("Tables of searches") explains the keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from archloom.space import did_you_mean
 from archloom.studies.config import (
@@ -94,6 +94,15 @@ class SearchTable(Heading):
     def sets(self) -> list[tuple[str, ...]]:
         """The cases."""
         return [(case.name,) for case in self.cases]
+
+    @property
+    def seed_count(self) -> int:
+        """Searches of each row."""
+        return len(self.seeds)
+
+    def with_seeds(self, count: int) -> Self:
+        """Return the table with seeds from 0 on, so many for each row."""
+        return replace(self, seeds=tuple(range(count)))
 
     def contradictions(self) -> Iterator[str]:
         """Yield what is wrong between entries, and with the studies that they make."""

@@ -2,6 +2,7 @@
 
 import json
 from math import prod
+from shutil import copytree
 from statistics import median
 
 import pytest
@@ -162,6 +163,26 @@ def test_a_run_that_was_stopped_goes_on_and_ends_the_same(out, tmp_path, monkeyp
     rows, all_rows = (read_results(folder / "small.json").rows for folder in (again, out))
     assert rows == all_rows[: len(rows)]
     assert len(rows) == 6
+
+
+def test_fewer_seeds_are_the_first_and_their_studies_are_not_run_again(out, tmp_path):
+    copytree(out, tmp_path / "out")
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("trials.jsonl")}
+    done = run(written(tmp_path), "--seeds", 1, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("trials.jsonl")} == kept
+    before, after = (read_results(folder / "small.json").rows for folder in (out, tmp_path / "out"))
+    assert [row.labels for row in after] == [row.labels for row in before]
+    first = [[one.seed for one in row.seeds] for row in after]
+    assert first == [[0]] * len(before)
+    assert all(not row.ranges for row in after)
+
+
+def test_more_seeds_are_more_searches(tmp_path):
+    path = written(tmp_path, TABLE.replace("seeds: 2", "seeds: [7]"))
+    found = run(path, "--sets", 1, "--seeds", 2, "--json")
+    rows = json.loads(found.stdout)["small"]["rows"]
+    assert {tuple(one["seed"] for one in row["seeds"]) for row in rows} == {(0, 1)}
 
 
 def test_studies_share_what_ray_started_and_it_ends_with_them(tmp_path, monkeypatch):

@@ -51,6 +51,20 @@ def test_a_line_says_what_runs_how_far_it_is_and_how_long_it_may_take(clock: Clo
     )
 
 
+def test_what_comes_after_a_study_is_not_shown_as_part_of_it(clock: Clock) -> None:
+    monitor = Monitor(clock)
+    monitor.status(Status(8, 24, 1, 3, 0.25, None, 0, 0))
+    monitor.started(Running("trial 8", "round 2/3", "casco(pe_x=4)", 12))
+    monitor.begin("DeepFrack against layer by layer", 4)
+    clock.now += 6
+    monitor.over()
+    assert monitor.line() == "DeepFrack against layer by layer, 0 of 4, 6 s"
+    monitor.status(Status(0, 24, 1, 3, 0.0, None, 0, 0))
+    clock.now += 10
+    monitor.status(Status(12, 24, 1, 3, 0.5, None, 0, 0))
+    assert monitor.line().endswith("about 10 s left")
+
+
 def test_a_line_names_a_few_tasks_and_counts_the_others(clock: Clock) -> None:
     monitor = Monitor(clock)
     for i in range(6):
