@@ -1,8 +1,9 @@
 """Rows of a table of plans: each network planned, and the means over networks."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean, geometric_mean
+from time import process_time
 from typing import Any, Final
 
 from archloom.evaluators import hardware_cost
@@ -14,7 +15,7 @@ from archloom.space.workload import Network
 from archloom.studies.config import Wording, find_hardware
 from archloom.studies.engine.progress import Stages
 
-from .plan_table import METRICS, Design, MappingEffort, Planner, PlanTable
+from .plan_table import METRICS, TIMED, Design, MappingEffort, Planner, PlanTable
 from .planning import PassCost, Planning, with_weights_kept
 
 _WORDS: Final = Wording(technology="technology", setting="parameters: ")
@@ -33,6 +34,7 @@ class PlanFigures:
         flops: of a pass, two a MAC.
         busy_cycles: that all MACs would need at the least.
         plan, unfused: what the plan costs, and layer by layer.
+        search_cpu_s: CPU time of the planner, with that of mappings that none before it needed.
     """
 
     network: str
@@ -41,6 +43,7 @@ class PlanFigures:
     busy_cycles: float
     plan: PassCost
     unfused: PassCost
+    search_cpu_s: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,9 @@ def planned(
                     _compile(case, planner, stages)
                 row = _row(table, case, planner, names, plannings, stages)
                 row = _with_means(row, first.get((row.mappings, row.planner), row))
+                if TIMED in table.figures and row.sets:
+                    spent = sum(one.search_cpu_s for one in row.sets)
+                    row = replace(row, figures={**row.figures, TIMED: spent})
             else:
                 stages.advance(steps=len(names))
             first.setdefault((row.mappings, row.planner), row)
@@ -181,14 +187,16 @@ def _row(
         net = case.network(name, table.batch, planner)
         if (key := (name, net.folded)) not in plannings:
             plannings[key] = Planning(net, case.hardware, case.effort)
+        began = process_time()
         unfused = plannings[key].unfused()
         plan = unfused if isinstance(unfused, Infeasible) else plannings[key].planned(planner)
+        spent = process_time() - began
         for part in (unfused, plan):
             if isinstance(part, Infeasible):
                 reasons[f"{name} on {case.design.label}: {part}"] = None
         if not isinstance(unfused, Infeasible) and not isinstance(plan, Infeasible):
             busy = net.macs / case.hardware.macs
-            found.append(PlanFigures(name, net.batch, 2 * net.macs, busy, plan, unfused))
+            found.append(PlanFigures(name, net.batch, 2 * net.macs, busy, plan, unfused, spent))
         stages.advance()
     return PlanRow(
         *case.key(planner),
@@ -237,7 +245,7 @@ def _with_means(row: PlanRow, first: PlanRow) -> PlanRow:
     faster = rate / _rate(first, [one.plan for one in first.sets]) if same else None
     figures["speed_over_first"] = faster
     figures["perf_per_tdp_over_first"] = faster and faster * first.tdp_w / row.tdp_w
-    assert figures.keys() == METRICS.keys(), "each has a heading"
+    assert figures.keys() == METRICS.keys() - {TIMED}, "each has a heading"
     return PlanRow(**{**vars(row), "figures": figures})
 
 

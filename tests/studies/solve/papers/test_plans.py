@@ -69,6 +69,25 @@ def test_costs_are_those_of_a_search_of_each_network(rows):
         assert (one.batch, one.flops) == (2, 2 * net.macs)
 
 
+def test_search_times_are_there_where_asked_and_do_not_make_rows_differ(tmp_path):
+    one = SMALL.replace("[tiny_cnn, tiny_mobile]", "[tiny_cnn]").split("published")[0]
+    timed = one.replace("figures: [", "figures: [search_cpu_s, ")
+    rows = [list(measured(table(tmp_path, text), SILENT)) for text in (one, timed)]
+    assert [row.sets for row in rows[0]] == [row.sets for row in rows[1]]
+    for plain, row in zip(*rows, strict=True):
+        spent = row.figures["search_cpu_s"]
+        assert row.figures == {**plain.figures, "search_cpu_s": spent}
+        assert spent == sum(one.search_cpu_s for one in row.sets)
+    # layer by layer a second time is what the first row of a design had searched
+    again = timed.replace(
+        "{fusion: none}, {fusion: deepfrack}", "{fusion: deepfrack}, {fusion: none}"
+    )
+    edp, none = (
+        row.figures["search_cpu_s"] for row in list(measured(table(tmp_path, again), SILENT))[:2]
+    )
+    assert 0 <= none < edp / 10
+
+
 def test_folded_layers_move_less_before_anything_is_fused(tmp_path, rows):
     text = SMALL.replace("deepfrack, objective: energy", "fast_printed").replace(
         "deepfrack", "fast"
