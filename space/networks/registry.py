@@ -8,7 +8,7 @@ and are recorded. Maps are (channels, rows, columns).
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from inspect import getdoc, signature
 from sys import modules
@@ -263,7 +263,13 @@ def network(name: str, **chosen: Option) -> Network:
     message = "; ".join(filter(None, wrong))
     if message:
         raise ValueError(f"network {known}: {message}")
-    return found.build(**chosen)
+    return _built(known, tuple(sorted(chosen.items())))
+
+
+# a network cannot be changed, and a table of studies asks for the same ones hundreds of times
+@lru_cache(maxsize=64)
+def _built(known: str, chosen: tuple[tuple[str, Option], ...]) -> Network:
+    return entry(known)[1].build(**dict(chosen))
 
 
 def option_fault(key: str, value: object, options: Mapping[str, Option]) -> str:

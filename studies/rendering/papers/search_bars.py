@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 from archloom.studies.rendering.pictures import FADED, INK, SERIES
 from archloom.studies.solve.papers import PaperTable, SearchRow
 
+from .logarithmic import label_plainly
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -70,6 +72,7 @@ def _draw(axes: "Axes", metric: str, rows: Sequence[SearchRow]) -> None:
     values = [value for row in rows if (value := row.figures.get(metric)) is not None]
     if values and min(values) > 0 and max(values) > _SPAN * min(values):
         axes.set_yscale("log")
+        label_plainly(axes.yaxis)
     networks = len({row.network for row in rows}) > 1
     names = ["\n".join([case] * (cases or not networks) + [one] * networks) for case, one in groups]
     axes.set_xticks([at + 0.4 for at in range(len(groups))], names, rotation=20, ha="right")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from archloom.studies.rendering.pictures import FADED, INK, SERIES
 from archloom.studies.solve.papers import PaperTable, SearchRow
 
+from .logarithmic import label_plainly
 from .search_curves import progress_in
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def search_front(table: PaperTable, rows: Sequence[SearchRow]) -> "Figure":
         axes.set_ylabel(titles[-1])
         axes.set_xscale("log")
         axes.set_yscale("log")
+        label_plainly(axes.xaxis)
+        label_plainly(axes.yaxis)
         axes.grid(color=FADED, linewidth=0.4)
         axes.set_axisbelow(True)
     handles, labels = grid[0].get_legend_handles_labels()

@@ -13,10 +13,9 @@ from archloom.studies.commands.published.tables import markdown
 from archloom.studies.config.study_config import ExecutorChoice
 from archloom.studies.engine.progress import SILENT, Unwatched
 from archloom.studies.errors import UserError
-from archloom.studies.solve.papers import measured, own_tables, read_table, read_table_file
+from archloom.studies.solve.papers import measured, own_tables, read_table
 from archloom.studies.solve.papers.results import read_results
 from archloom.studies.solve.papers.searches.search_studies import figures_of, study_of
-from archloom.studies.solve.papers.searches.search_table import SearchTable
 
 from ....source_tree import ROOT
 
@@ -30,7 +29,7 @@ PLANS = [
 SEARCHES = [
     name
     for name, path in TABLES.items()
-    if isinstance(read_table_file(path).full, SearchTable) and (KEPT / f"{name}.json").is_file()
+    if "kind: searches" in path.read_text() and (KEPT / f"{name}.json").is_file()
 ]
 
 SMALL = """\

@@ -7,11 +7,13 @@ from statistics import geometric_mean, median
 
 import pytest
 from click.testing import CliRunner
+from matplotlib.figure import Figure
 
 from archloom.space.design_space import HardwareSpace, preset, with_technology
 from archloom.studies.analysis import read_front
 from archloom.studies.commands.cli import app
 from archloom.studies.errors import UserError
+from archloom.studies.rendering.papers.logarithmic import label_plainly
 from archloom.studies.rendering.papers.picture import draw_table
 from archloom.studies.rendering.papers.search_curves import search_curves
 from archloom.studies.rendering.papers.search_front import search_front
@@ -145,6 +147,23 @@ def test_pictures_have_a_curve_or_a_front_of_each_method(out, results, tmp_path)
     assert points[-1] == len(baselines)
     draw_table(front, tmp_path / "front.png")
     assert (tmp_path / "front.png").read_bytes() != (out / "table.png").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("limits", "labels"),
+    [((4, 60), ["5", "10", "20", "50"]), ((0.03, 900), ["0.1", "1", "10", "100"])],
+)
+def test_logarithmic_axes_have_plain_numbers(limits, labels):
+    figure = Figure()
+    axes = figure.subplots()
+    axes.set_yscale("log")
+    axes.set_ylim(*limits)
+    label_plainly(axes.yaxis)
+    figure.draw_without_rendering()
+    ticks = [*axes.yaxis.get_major_ticks(), *axes.yaxis.get_minor_ticks()]
+    ticks = [one for one in ticks if limits[0] <= one.get_loc() <= limits[1]]
+    said = {one.get_loc(): text for one in ticks if (text := one.label1.get_text())}
+    assert [said[at] for at in sorted(said)] == labels
 
 
 @pytest.mark.parametrize(
