@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .choice import elbow_level as elbow_level, is_elbow as is_elbow
     from .findings import Finding as Finding, judge as judge
     from .gains import speed_ups as speed_ups
-    from .parts import Part as Part, Verdict as Verdict
+    from .paper import OBSERVATIONS as OBSERVATIONS
+    from .parts import SHARE as SHARE, Part as Part, Verdict as Verdict
     from .record import Point as Point, StackRecord as StackRecord, read_record as read_record
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -14,6 +14,9 @@ MOSTLY: Final = 0.5
 #: assumption: cases of fewer models than this show nothing that is general
 LEAST_MODELS: Final = 2
 
+#: unit of figures that count cases
+SHARE: Final = "share of cases"
+
 
 class Verdict(StrEnum):
     """What a study says of a claim."""
@@ -106,7 +109,7 @@ def by_cases(
     models = len({case.model for case in cases})
     if models < LEAST_MODELS:
         few = too_few("models with such cases", models, LEAST_MODELS)
-        return Part(claim, Verdict.UNTOLD, "share of cases", None, None, _joined(few, shown))
+        return Part(claim, Verdict.UNTOLD, SHARE, None, None, _joined(few, shown))
     sure = sum(case.answer is True for case in cases)
     may = sure + sum(case.answer is None for case in cases)
     low, high = sure / len(cases), may / len(cases)
@@ -119,7 +122,7 @@ def by_cases(
     if may > sure:
         count += f", {may - sure} are within noise"
     text = _joined(count, evidence, shown)
-    return Part(claim, verdict, "share of cases", low, (low, high), text, len(cases))
+    return Part(claim, verdict, SHARE, low, (low, high), text, len(cases))
 
 
 def by_interval(

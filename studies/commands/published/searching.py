@@ -1,15 +1,17 @@
 """Studies of tables of papers, run as ``archloom run`` runs a study."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from archloom.studies.analysis import read_status
 from archloom.studies.commands.study import carry_out, ready
 from archloom.studies.config import StudyConfig
 from archloom.studies.engine.progress import Watch
 from archloom.studies.solve.papers import Studies
+from archloom.studies.solve.stack import StackConfig
 
 
 @contextmanager
@@ -42,10 +44,24 @@ def studies_of(
         if config.executor.name != "inline":
             spent(read_status(folder).searched_cpu_s)
 
+    def run_stack(config: StackConfig, folder: Path) -> Mapping[str, Any]:
+        from archloom.studies.engine import Stopped, StopRequest
+        from archloom.studies.solve.stack import StackStudy, claim, require_packages
+
+        require_packages(config)
+        claim(config, folder)
+        try:
+            with StopRequest() as stop:
+                return StackStudy(config, folder, view, stop.check).run()
+        except Stopped:
+            raise KeyboardInterrupt from None
+        finally:
+            view.over()
+
     with ExitStack() as held:
         session = held.enter_context(RaySession())
         if out is None:
             folder = Path(held.enter_context(TemporaryDirectory(prefix="archloom-")))
         else:
             folder = out / f"{name}-studies"
-        yield Studies(folder, run)
+        yield Studies(folder, run, run_stack)

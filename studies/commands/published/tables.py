@@ -140,4 +140,4 @@ def notes(results: Results) -> Iterator[str]:
         yield results.table.note.strip()
     reasons = dict.fromkeys(reason for row in results.rows for reason in row.infeasible)
     for reason in reasons:
-        yield f"Infeasible: {reason}"
+        yield f"{results.table.unable}: {reason}"

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from archloom.studies.rendering.pictures import save_figure
-from archloom.studies.solve.papers import PlanRow, Results, SearchRow, StreamRow
+from archloom.studies.solve.papers import PlanRow, Results, SearchRow, StackRow, StreamRow
 
 from ...errors import writing
 from .plan_bars import plan_bars
 from .search_bars import search_bars
 from .search_curves import search_curves
 from .search_front import search_front
+from .stack_bars import stack_bars
 from .stream_bars import stream_bars
 
 
@@ -22,8 +23,11 @@ def draw_table(results: Results, path: Path) -> None:
     streams = [row for row in results.rows if isinstance(row, StreamRow) and row.figures]
     plans = [row for row in results.rows if isinstance(row, PlanRow) and row.figures]
     searches = [row for row in results.rows if isinstance(row, SearchRow) and row.figures]
+    stacks = [row for row in results.rows if isinstance(row, StackRow)]
     title = results.table.title
-    if searches:
+    if stacks:
+        figure = stack_bars(title, stacks)
+    elif searches:
         drawn = {"bars": search_bars, "curves": search_curves, "front": search_front}
         figure = drawn[getattr(results.table, "picture", "bars")](results.table, searches)
     else:

@@ -2,10 +2,10 @@
 
 ``table_file.py`` reads a file (those of :mod:`.tables` come with archloom). What measures its rows
 is a kind of tables, in ``kinds.py``: :mod:`.streams` interleaves sets of networks, :mod:`.plans`
-fuses networks on given hardware, :mod:`.searches` runs studies. ``figures.py`` has what all kinds
-share, ``heading.py`` the keys of all, ``budgets.py`` what differs at smaller budgets,
-``comparison.py`` published figures beside ours, and
-``results.py`` keeps rows, with the version that made them.
+fuses networks on given hardware, :mod:`.searches` runs studies, :mod:`.stacks` stack studies.
+``figures.py`` has what all kinds share, ``heading.py`` the keys of all, ``budgets.py`` what differs
+at smaller budgets, ``comparison.py`` published figures beside ours, and ``results.py`` keeps rows,
+with the version that made them.
 """
 
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from .searches import SearchRow as SearchRow
     from .searches.progress import Progress as Progress
+    from .stacks import StackRow as StackRow
     from .streams import StreamRow as StreamRow
     from .table_file import (
         own_tables as own_tables,

@@ -59,6 +59,8 @@ class PaperTable(Protocol):
     terms: ClassVar[str]
     #: labels that are shown even where all rows have the same
     always_shown: ClassVar[tuple[str, ...]]
+    #: what is said before the reason why a row has no figures
+    unable: ClassVar[str]
 
     @property
     def title(self) -> str:

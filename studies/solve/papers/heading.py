@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from archloom.studies.config import Section, text
 
@@ -20,6 +20,9 @@ class Heading(Section):
         paper: short name of the paper that it is compared with.
         source: where that has it: numbers of tables, figures or sections.
     """
+
+    #: what is said before the reason why a row has no figures
+    unable: ClassVar[str] = "Infeasible"
 
     title: Annotated[str, text()]
     note: Annotated[str, text()] = ""

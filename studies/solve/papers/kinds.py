@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from archloom.studies.config import StudyConfig
 from archloom.studies.engine.progress import Stages
+from archloom.studies.solve.stack import StackConfig
 
 from .figures import PaperRow, PaperTable
 from .plans import PlanRow, PlanTable, planned
 from .searches import RunStudy, SearchRow, SearchTable, searched
+from .stacks import RunStack, StackRow, StackTable, judged
 from .streams import StreamRow, StreamTable, woven
 
 #: of files that name none
@@ -22,18 +24,20 @@ class Studies(NamedTuple):
     Attributes:
         folder: where they are kept, each in a directory.
         run: runs one there.
+        run_stack: runs a stack study there.
     """
 
     folder: Path
     run: RunStudy
+    run_stack: RunStack
 
 
-def _no_study(config: StudyConfig, folder: Path) -> None:
+def _no_study(config: StudyConfig | StackConfig, folder: Path) -> NoReturn:
     raise TypeError(f"{folder}: study {config.name} needs somebody who runs it")
 
 
 #: for tables that have none
-NO_STUDIES: Final = Studies(Path(), _no_study)
+NO_STUDIES: Final = Studies(Path(), _no_study, _no_study)
 
 
 class Kind(NamedTuple):
@@ -55,7 +59,18 @@ KINDS: Final = {
     "streams": Kind(StreamTable, lambda *asked: woven(*asked[:-1]), StreamRow.from_json),
     "plans": Kind(PlanTable, lambda *asked: planned(*asked[:-1]), PlanRow.from_json),
     "searches": Kind(
-        SearchTable, lambda *asked: searched(*asked[:-1], *asked[-1]), SearchRow.from_json
+        SearchTable,
+        lambda table, stages, known, sets, studies: searched(
+            table, stages, known, sets, studies.folder, studies.run
+        ),
+        SearchRow.from_json,
+    ),
+    "stack": Kind(
+        StackTable,
+        lambda table, stages, known, sets, studies: judged(
+            table, stages, known, sets, studies.folder, studies.run_stack
+        ),
+        StackRow.from_json,
     ),
 }
 
@@ -79,6 +94,6 @@ def measured(
         stages: hear how far it is.
         known: rows that need not be measured again.
         sets: of networks, the first ones; None for all.
-        studies: how they are run; only tables of searches have any.
+        studies: how they are run; only tables of searches and of stack studies have any.
     """
     return kind_of(table).measured(table, stages, known, sets, studies)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         StackConfig as StackConfig,
         load_stack as load_stack,
         require_packages as require_packages,
+        stack_of as stack_of,
     )
     from .status import StackStatus as StackStatus, stack_status as stack_status
     from .study import (

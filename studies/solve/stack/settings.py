@@ -4,7 +4,7 @@ Every key has a default but ``models``. What a study file does not say is writte
 study keeps its meaning.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from archloom.evaluators.host import COMPILED
 from archloom.evaluators.host.machine import usable_cores
 from archloom.search import HARDWARE_OPTIMIZERS
 from archloom.search.hardware.schedules import TUNERS
-from archloom.space import Faults, Place, did_you_mean
+from archloom.space import Fault, Faults, Place, did_you_mean
 from archloom.studies.config import (
     CHOICE,
     NAME_FORM,
@@ -273,18 +273,30 @@ def load_stack(path: Path) -> StackConfig:
     faults = Faults()
     document = study_document(path, faults)
     data = {"name": path.stem, **document.data}
-    data.pop("kind", None)
     config, wrong = None, Faults()
     with collecting(wrong):
-        config = StackConfig.read(data, Reading(path.parent))
-    if config is not None:
-        for key, message in _misfits(config):
-            wrong.add(Place(keys=(key,)), message)
+        config = stack_of(data, Reading(path.parent))
     for fault in wrong:
         faults.add(document.place(fault.place.keys), fault.message)
     if faults or config is None:
         raise ConfigError(path, faults)
     require_packages(config)
+    return config
+
+
+def stack_of(data: Mapping[str, Any], beside: Reading) -> StackConfig:
+    """Return the study of plain values.
+
+    Args:
+        data: by key, ``kind`` left out or not.
+        beside: where relative paths start.
+
+    Raises:
+        EntryError: everything that is wrong with it.
+    """
+    config = StackConfig.read({key: entry for key, entry in data.items() if key != "kind"}, beside)
+    if wrong := [Fault(Place(keys=(key,)), said) for key, said in _misfits(config)]:
+        raise EntryError(wrong)
     return completed(config)
 
 

@@ -13,7 +13,7 @@ from archloom.studies.analysis import read_front
 from archloom.studies.commands.cli import app
 from archloom.studies.commands.published import searching
 from archloom.studies.commands.study.run import carry_out
-from archloom.studies.config import load_config
+from archloom.studies.config import kind_of, load_config
 from archloom.studies.engine.executors.ray_session import RaySession
 from archloom.studies.engine.interrupt import Stopped
 from archloom.studies.errors import UserError
@@ -21,6 +21,7 @@ from archloom.studies.solve.papers import own_tables, read_results, read_table
 from archloom.studies.solve.papers.budgets import merged
 from archloom.studies.solve.papers.searches import search_studies
 from archloom.studies.solve.papers.searches.study_source import own_studies
+from archloom.studies.solve.stack import load_stack
 from archloom.studies.storage import read_baseline, read_trials
 
 STUDY = """\
@@ -249,6 +250,7 @@ def test_changes_are_merged_but_another_component_has_its_own_options():
 
 def test_studies_and_tables_that_come_along_are_read():
     for path in own_studies().values():
-        assert load_config(path).name == path.stem
+        read = load_stack if kind_of(path) == "stack" else load_config
+        assert read(path).name == path.stem
     table = read_table(own_tables()["casco_generalisation"])
     assert [row.labels["network"] for row in table.published][:2] == ["searched", "mobilenetv2"]
