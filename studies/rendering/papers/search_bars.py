@@ -21,6 +21,9 @@ _MOST: Final = 2
 #: greatest over least value of a panel beyond which its axis is logarithmic
 _SPAN: Final = 20.0
 
+#: characters of a legend that have room beside each other
+_LEGEND: Final = 100
+
 #: groups of bars that can be told apart; of more, the rows that stand for several cases are shown
 _GROUPS: Final = 10
 
@@ -42,7 +45,8 @@ def search_bars(table: PaperTable, rows: Sequence[SearchRow]) -> "Figure":
         axes.set_ylabel(table.metrics[metric].heading)
         _draw(axes, metric, rows)
     handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    columns = max(1, min(6, _LEGEND // (max(map(len, labels), default=0) + 5)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
     figure.suptitle(table.title, color=INK)
     return figure
 
@@ -64,9 +68,12 @@ def _draw(axes: "Axes", metric: str, rows: Sequence[SearchRow]) -> None:
             [most - height for height, (_, most) in zip(heights, spreads, strict=True)],
         ]
         colour = SERIES[number % len(SERIES)]
-        axes.bar(
+        bars = axes.bar(
             left, heights, width, yerr=errors, align="edge", color=colour, ecolor=INK, label=method
         )
+        # there are more methods than colours
+        for bar in bars if number >= len(SERIES) else ():
+            bar.set(hatch="///", edgecolor="white", linewidth=0)
     if metric.endswith(_RATIOS):
         axes.axhline(1.0, color=INK, linewidth=1)
     values = [value for row in rows if (value := row.figures.get(metric)) is not None]
