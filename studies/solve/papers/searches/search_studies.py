@@ -17,7 +17,7 @@ from ..budgets import merged
 from .hypervolumes import Step, steps_of
 from .progress import Progress, progress_of
 from .search_sections import SEARCHED, Case, Method
-from .study_source import StudySource
+from .source_file import StudySource
 
 if TYPE_CHECKING:
     from archloom.search.software import NetworkResult

@@ -18,7 +18,7 @@ from ..figures import Metric
 from ..heading import Heading
 from .search_sections import CHANGES, METRICS, Case, Mean, Method, PublishedSearch, picked_wrongly
 from .search_studies import study_faults
-from .study_source import StudySource, study_source
+from .source_file import StudySource, study_source
 
 _TERMS: Final = """\
 Each row is a search, and its figures are those of the design that the study's rule picks: medians

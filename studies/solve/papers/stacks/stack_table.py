@@ -10,12 +10,12 @@ from typing import Annotated, Any, ClassVar, Final
 from archloom.space import Faults, did_you_mean
 from archloom.studies.analysis.stack import OBSERVATIONS
 from archloom.studies.config import Reading, Section, collecting, each, number, text, word
+from archloom.studies.solve.papers.searches import StudySource, study_source
 from archloom.studies.solve.stack import StackConfig, stack_of
 
 from ..budgets import changes_of, merged
 from ..figures import Metric
 from ..heading import Heading
-from ..searches.study_source import StudySource, study_source
 
 #: label by which rows are told apart
 OBSERVATION: Final = "observation"

@@ -20,7 +20,7 @@ from archloom.studies.errors import UserError
 from archloom.studies.solve.papers import own_tables, read_results, read_table
 from archloom.studies.solve.papers.budgets import merged
 from archloom.studies.solve.papers.searches import search_studies
-from archloom.studies.solve.papers.searches.study_source import own_studies
+from archloom.studies.solve.papers.searches.source_file import own_studies
 from archloom.studies.solve.stack import load_stack
 from archloom.studies.storage import read_baseline, read_trials
 

@@ -19,7 +19,7 @@ from archloom.studies.rendering.papers.search_curves import search_curves
 from archloom.studies.rendering.papers.search_front import search_front
 from archloom.studies.solve.papers import read_results, read_table
 from archloom.studies.solve.papers.searches.progress import Progress
-from archloom.studies.solve.papers.searches.study_source import own_studies
+from archloom.studies.solve.papers.searches.source_file import own_studies
 from archloom.studies.storage import read_baseline, read_trials
 
 STUDY = """\
