@@ -144,8 +144,11 @@ def _known(
 ) -> list[SearchRow]:
     """Return the rows of a search that need not be measured again; empty if some may be missing."""
     rows = [row for row in known if (row.case, row.method) == (case.name, method.name)]
-    # the last of a search may be missing, and studies that are there cost nothing
-    if not rows or rows[-1] is known[-1]:
+    first = [row for row in known if (row.case, row.method) == (case.name, table.methods[0].name)]
+    # the last of a search may be missing, unless there are as many as of another one; studies that
+    # are there cost nothing
+    last = bool(rows) and rows[-1] is known[-1]
+    if not rows or (last and (method is table.methods[0] or len(rows) < len(first))):
         return []
     stages.advance(steps=len(table.seeds))
     return rows

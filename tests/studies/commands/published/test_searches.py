@@ -179,6 +179,15 @@ def test_fewer_seeds_are_the_first_and_their_studies_are_not_run_again(out, tmp_
     assert all(not row.ranges for row in after)
 
 
+def test_whole_results_are_written_anew_without_their_studies(out, tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "small.json").write_bytes((out / "small.json").read_bytes())
+    assert run(written(tmp_path), "--out", kept).exit_code == 0
+    assert not (kept / "small-studies").exists()
+    assert (kept / "small.md").read_bytes() == (out / "small.md").read_bytes()
+
+
 def test_more_seeds_are_more_searches(tmp_path):
     path = written(tmp_path, TABLE.replace("seeds: 2", "seeds: [7]"))
     found = run(path, "--sets", 1, "--seeds", 2, "--json")
