@@ -15,6 +15,19 @@ from archloom.studies.solve.stack import StackConfig
 
 
 @contextmanager
+def _one_study(view: Watch) -> Iterator[None]:
+    """Watch one study of several; one that the user stops ends all."""
+    from archloom.studies.engine import Stopped
+
+    try:
+        yield
+    except Stopped:
+        raise KeyboardInterrupt from None
+    finally:
+        view.over()
+
+
+@contextmanager
 def studies_of(
     name: str, out: Path | None, view: Watch, spent: Callable[[float], None]
 ) -> Iterator[Studies]:
@@ -28,35 +41,25 @@ def studies_of(
     from archloom.studies.engine import RaySession
 
     def run(config: StudyConfig, folder: Path) -> None:
-        from archloom.studies.engine import Stopped, StopRequest
+        from archloom.studies.engine import StopRequest
         from archloom.studies.storage import Store, bring_up_to_date
 
         bring_up_to_date(folder)
         study, header, _ = ready(config, folder, view)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with Store.create(folder, header) as store:
-            try:
-                carry_out(study, store, StopRequest(), view, session=session)
-            except Stopped:
-                raise KeyboardInterrupt from None
-            finally:
-                view.over()
+        with Store.create(folder, header) as store, _one_study(view):
+            carry_out(study, store, StopRequest(), view, session=session)
         if config.executor.name != "inline":
             spent(read_status(folder).searched_cpu_s)
 
     def run_stack(config: StackConfig, folder: Path) -> Mapping[str, Any]:
-        from archloom.studies.engine import Stopped, StopRequest
+        from archloom.studies.engine import StopRequest
         from archloom.studies.solve.stack import StackStudy, claim, require_packages
 
         require_packages(config)
         claim(config, folder)
-        try:
-            with StopRequest() as stop:
-                return StackStudy(config, folder, view, stop.check).run()
-        except Stopped:
-            raise KeyboardInterrupt from None
-        finally:
-            view.over()
+        with _one_study(view), StopRequest() as stop:
+            return StackStudy(config, folder, view, stop.check).run()
 
     with ExitStack() as held:
         session = held.enter_context(RaySession())

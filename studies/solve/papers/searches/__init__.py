@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from .search_rows import SearchRow as SearchRow, searched as searched
     from .search_studies import RunStudy as RunStudy
     from .search_table import SearchTable as SearchTable
-    from .source_file import StudySource as StudySource, study_source as study_source
+    from .source_file import (
+        StudySource as StudySource,
+        origin as origin,
+        study_source as study_source,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -6,7 +6,7 @@ from functools import partial
 from math import prod
 from pathlib import Path
 from statistics import geometric_mean
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from archloom.studies.analysis import read_front
 from archloom.studies.config import ConfigError, StudyConfig, config_of, with_method
@@ -17,15 +17,13 @@ from ..budgets import merged
 from .hypervolumes import Step, steps_of
 from .progress import Progress, progress_of
 from .search_sections import SEARCHED, Case, Method
-from .source_file import StudySource
+from .source_file import StudySource, origin
 
 if TYPE_CHECKING:
     from archloom.search.software import NetworkResult
 
 #: runs a study in a directory to its end, from wherever it is
 RunStudy = Callable[[StudyConfig, Path], None]
-
-_STUDY: Final = "study"
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ def study_faults(
             try:
                 study_of(source, changes, case, method, seed)
             except ConfigError as error:
-                faults = [f"{_origin(fault.place.keys, origins)}{fault.place.path}: "
+                faults = [f"{origin(fault.place.keys, origins)}{fault.place.path}: "
                           f"{fault.message}" for fault in error.faults]  # fmt: skip
             except UserError as error:
                 faults = [f"methods[{j}].method: {error}"]
@@ -156,12 +154,6 @@ def study_faults(
                 continue
             yield from (fault for fault in faults if fault not in said)
             said.update(faults)
-
-
-def _origin(keys: tuple[Any, ...], origins: tuple[tuple[str, Mapping[str, Any]], ...]) -> str:
-    """Return where the entry of a study comes from: a change of the table, or the study file."""
-    return next((at for at, those in origins if keys[:1] and keys[0] in those),
-                f"{_STUDY}.")  # fmt: skip
 
 
 def figures_of(

@@ -1,6 +1,6 @@
 """The study file that a table of searches changes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -54,3 +54,13 @@ def study_source() -> Key:
         return StudySource(entry, keys, path.parent)
 
     return Key(read, lambda source: {"file": source.file, "keys": source.keys})
+
+
+def origin(keys: tuple[Any, ...], origins: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """Return the path in a table to an entry of its study: that of a change, or the study file.
+
+    Args:
+        keys: that lead to the entry in the study.
+        origins: changes of the study, with the path to each; the last to be applied first.
+    """
+    return next((at for at, those in origins if keys[:1] and keys[0] in those), "study.")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final
 from archloom.space import Faults, did_you_mean
 from archloom.studies.analysis.stack import OBSERVATIONS
 from archloom.studies.config import Reading, Section, collecting, each, number, text, word
-from archloom.studies.solve.papers.searches import StudySource, study_source
+from archloom.studies.solve.papers.searches import StudySource, origin, study_source
 from archloom.studies.solve.stack import StackConfig, stack_of
 
 from ..budgets import changes_of, merged
@@ -110,12 +110,8 @@ class StackTable(Heading):
         with collecting(faults):
             self.config("study")
         for fault in faults:
-            origin = (
-                "changes"
-                if fault.place.keys[:1] and fault.place.keys[0] in self.changes
-                else "study"
-            )
-            yield f"{origin}.{fault.place.path}: {fault.message}"
+            at = origin(fault.place.keys, [("changes.", self.changes)])
+            yield f"{at}{fault.place.path}: {fault.message}"
 
     def astray(self) -> Iterator[str]:
         """Yield published figures whose observation there is not."""

@@ -1,6 +1,7 @@
 """Tables of searches: a small one run, resumed, killed and run again; files and their mistakes."""
 
 import json
+from dataclasses import replace
 from math import prod
 from shutil import copytree
 from statistics import median
@@ -17,6 +18,8 @@ from archloom.studies.config import kind_of, load_config
 from archloom.studies.engine.executors.ray_session import RaySession
 from archloom.studies.engine.interrupt import Stopped
 from archloom.studies.errors import UserError
+from archloom.studies.rendering.papers.search_bars import search_bars
+from archloom.studies.rendering.pictures import SERIES
 from archloom.studies.solve.papers import own_tables, read_results, read_table
 from archloom.studies.solve.papers.budgets import merged
 from archloom.studies.solve.papers.searches import search_studies
@@ -177,6 +180,15 @@ def test_fewer_seeds_are_the_first_and_their_studies_are_not_run_again(out, tmp_
     first = [[one.seed for one in row.seeds] for row in after]
     assert first == [[0]] * len(before)
     assert all(not row.ranges for row in after)
+
+
+def test_bars_of_more_methods_than_colours_are_told_apart(out):
+    results = read_results(out / "small.json")
+    row = next(row for row in results.rows if row.case == "both")
+    names = [f"method_with_a_long_name_{k}" for k in range(len(SERIES) + 2)]
+    picture = search_bars(results.table, [replace(row, method=name) for name in names])
+    hatched = [bool(bar.get_hatch()) for bar in picture.axes[0].patches]
+    assert hatched == [False] * len(SERIES) + [True] * 2
 
 
 def test_whole_results_are_written_anew_without_their_studies(out, tmp_path):
