@@ -1,5 +1,7 @@
 """What layers of a network are known to cost at the least does not depend on earlier designs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,9 @@ def test_designs_before_change_no_bound(
     monkeypatch.setattr(network_module, "_MOST_LEVELS", most)
     monkeypatch.setattr(network_module, "_MOST_MESHES", most)
     designs, known = some_designs(space, 25), 0
-    ((zeros, nests),) = network_work(network("mobilenetv2").with_batch(3)).nests.items()
+    # networks are shared within a process, and other tests' designs must not be known
+    fresh = replace(network("mobilenetv2").with_batch(3))
+    ((zeros, nests),) = network_work(fresh).nests.items()
     for hardware in [*designs, *reversed(designs)]:
         for priced in (design_and_prices(hardware, zeros), without_dram(hardware, zeros)):
             known = max(known, len(nests.fills))
