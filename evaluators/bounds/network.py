@@ -24,6 +24,7 @@ from .compulsory import (
     energy_bound_pj,
     latency_bound_cycles,
     least_dram_bits,
+    least_weight_words,
     operands_pj,
 )
 from .layer import design_and_prices, layer_bound, word_bytes
@@ -93,6 +94,8 @@ class _Nests(NamedTuple):
         times: int64[B], how often each runs.
         whole: float64[B], how often each runs and every result is read, as much as masks leave of
             it.
+        weights: int64[B], words of the weights of each.
+        owned: int64[B], how often it then brings weights that no other layer uses.
         works: of the layers.
         shares: what meshes leave to them, by meshes.
         fills: of levels, by :func:`fill_keys`.
@@ -102,6 +105,8 @@ class _Nests(NamedTuple):
     windows: Ints
     times: Ints
     whole: Floats
+    weights: Ints
+    owned: Ints
     works: Works
     shares: dict[bytes, Shares]
     fills: dict[bytes, _Fills]
@@ -183,26 +188,31 @@ class _Work(NamedTuple):
 def network_work(network: Network) -> _Work:
     """Return the work of one pass."""
     read = needed(network).outputs
-    # what makes a nest, as often as it runs, and as all of it is read; a mask leaves the same part
-    # of all that are equal
+    shared = {layer.weights_of for layer in network.layers}
+    # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights; a
+    # mask leaves the same part of all that are equal
     counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]] = {}
     partly = []
     for layer, outputs in zip(network.layers, read, strict=True):
         if layer.uses_macs:
             window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
             count = counts.setdefault(_zeros(layer), {}).setdefault(
-                (layer.bounds, tuple(window), layer.pairs), [0, 0]
+                (layer.bounds, tuple(window), layer.pairs, least_weight_words(layer)), [0, 0, 0]
             )
             partly.append(outputs < layer.p * layer.q)
+            alone = not layer.weights_of and layer.name not in shared
             count[0] += 1
             count[1] += int(not partly[-1])
+            count[2] += int(not partly[-1] and alone)
     nests = {}
     for zeros, found in counts.items():
-        bounds, windows, pairs = (np.array(part, np.int64) for part in zip(*found, strict=True))
-        times, runs_whole = np.array(list(found.values()), np.int64).T
+        bounds, windows, pairs, weights = (
+            np.array(part, np.int64) for part in zip(*found, strict=True)
+        )
+        times, runs_whole, owned = np.array(list(found.values()), np.int64).T
         whole = runs_whole * (pairs[:, 0] / pairs[:, 1])
         works = works_of(bounds, windows)
-        nests[zeros] = _Nests(bounds, windows, times, whole, works, {}, {})
+        nests[zeros] = _Nests(bounds, windows, times, whole, weights, owned, works, {}, {})
     vector = _operators(network, read)
     streamed = StreamedVectors([one.layer for one in vector])
     runs = np.array([float(one.times) for one in vector])
@@ -314,6 +324,7 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
         inside = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
         cycles += float(nests.whole @ inside[:, CYCLES])
+        cycles += _waits(hardware, nests, inside[:, CYCLES])
     for one in work.vector:
         # the unit works from the buffer, whose ports may take longer than it does
         access_pj, port_cycles = vector_least(one.layer, hardware)
@@ -331,6 +342,20 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
     return NetworkBound(energy_pj, cycles, dram_bytes, edp)
+
+
+def _waits(hardware: Hardware, nests: _Nests, busy: Floats) -> float:
+    """Return cycles for which layers wait for their own weights, whatever the plan, beyond those
+    for which they are ``busy``.
+
+    In a loop nest the weights of one layer come while others run, if a buffer can hold them for it.
+    Where none can, weights stream to each layer as it runs (docs/explanation/bounds.md, waiting).
+    """
+    if "weights" in hardware.levels[-2].keeps:
+        return 0.0
+    narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
+    fetched = nests.weights * (narrow / hardware.levels[-1].bandwidth_words)
+    return float(nests.owned @ np.maximum(0.0, fetched - busy))
 
 
 def inside_costs(

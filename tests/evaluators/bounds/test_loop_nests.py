@@ -14,20 +14,23 @@ from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.errors import Infeasible
-from archloom.space.fusion.loop_nest import LoopNest, NestLoop
+from archloom.space.fusion.loop_nest import STREAMED, LoopNest, NestLoop
 from archloom.space.fusion.plan import FusionGroup, FusionPlan
 from archloom.space.fusion.running_order import group_order
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
 from archloom.space.workload.network import Network
 
-from ...cases.random_nests import random_case
+from ...cases.random_nests import NestCase, random_case
 from ...cases.small_designs import three_levels
 from ...cases.sweeps import sweep
 
 
-def design(words: int, rate: float) -> Hardware:
+def design(words: int, rate: float, *, weights: bool = True) -> Hardware:
+    """A small chip; ``weights`` says whether its buffer keeps any."""
     spad, buffer, dram = three_levels(words, (64, 64, 64)).levels
+    if not weights:
+        buffer = replace(buffer, keeps=("inputs", "outputs"))
     return replace(three_levels(), levels=(spad, buffer, replace(dram, bandwidth_words=rate)))
 
 
@@ -50,6 +53,13 @@ def check(network: Network, groups: list[FusionGroup], chip: Hardware) -> bool:
     return True
 
 
+def with_weights_streamed(case: NestCase) -> LoopNest:
+    """Return the nest as a buffer without weights runs it."""
+    passing = {t for some in case.group.weights for t in some}
+    depth = (STREAMED if t in passing else d for t, d in enumerate(case.nest.depth))
+    return replace(case.nest, depth=tuple(depth))
+
+
 @pytest.mark.parametrize("rate", [0.25, 0.5])
 def test_weights_that_come_while_other_layers_run_are_no_wait(rate: float) -> None:
     """Those of Q come while K runs, in the first of eight parts."""
@@ -68,14 +78,31 @@ def test_weights_that_come_while_other_layers_run_are_no_wait(rate: float) -> No
     assert check(network, [FusionGroup(layers, nest=nest)], design(1 << 20, rate))
 
 
+def test_layers_wait_for_weights_that_no_buffer_can_hold_for_them() -> None:
+    """Two products, the first with few weights and much work, the second the other way around."""
+    builder = SequenceBuilder()
+    builder.linear("first", builder.input("in", 16, 4096), 64, bias=False)
+    builder.linear("second", builder.input("other", 256, 1), 256, bias=False)
+    network = builder.network("two")
+    holding, passing = (
+        any_plan_bound(network, design(1 << 20, 0.5, weights=keeps)).latency_cycles
+        for keeps in (True, False)
+    )
+    # 4 MACs work on 16 x 64 x 4,096 while weights come; then 256 x 256 words, half a word a cycle
+    assert holding < 4096 * 64 * 16 / 4 + 256 * 256 / 0.5 <= passing
+    chip = design(1 << 20, 0.5, weights=False)
+    assert check(network, [FusionGroup((0,)), FusionGroup((1,))], chip)
+
+
 # of the first one a layer adds to sums in the buffer, and PEs' reads of these take longest
 @pytest.mark.parametrize("seed", sweep([186, *range(1000)], sample=9))
 def test_random_nests_cost_no_less(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    case = random_case(rng)
+    case, keeps = random_case(rng), bool(rng.random() < 0.5)
     rest = [(i,) for i in range(len(case.network.layers)) if i not in case.members]
-    groups = [FusionGroup(case.members, nest=case.nest), *map(FusionGroup, rest)]
+    nest = case.nest if keeps else with_weights_streamed(case)
+    groups = [FusionGroup(case.members, nest=nest), *map(FusionGroup, rest)]
     order = group_order(case.network, [group.layers for group in groups])
     if order is not None:
-        chip = design(1 << 14, float(rng.choice([0.03, 0.125, 0.5, 2.0])))
+        chip = design(1 << 14, float(rng.choice([0.03, 0.125, 0.5, 2.0])), weights=keeps)
         check(case.network, [groups[i] for i in order], chip)
