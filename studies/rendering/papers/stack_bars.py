@@ -33,7 +33,10 @@ def stack_bars(title: str, rows: Sequence[StackRow]) -> "Figure":
         errors = [[share - 100 * low], [100 * high - share]]
         axes.barh(at, share, xerr=errors, color=_COLOURS[Verdict(row.verdict)], ecolor=INK)
         if not share:
-            axes.text(1, at, "none", va="center", color=_COLOURS[Verdict(row.verdict)])
+            # above the line of its range
+            axes.annotate(
+                "0 %", (0, at), (4, 3), textcoords="offset points", va="bottom", fontsize=8
+            )
     names = [fill(f"{row.observation} {row.claim}", _LINE) for row in shown]
     axes.set_yticks(range(len(shown)), names, fontsize=8)
     axes.invert_yaxis()
