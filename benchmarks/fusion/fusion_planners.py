@@ -1,15 +1,15 @@
 """All fusion planners on the same work, priced by one price: EDP, CPU seconds, gap to the bound.
 
     python benchmarks/fusion/fusion_planners.py RESULTS.jsonl [--presets eyeriss ...]
-        [--networks unet ...]
+        [--networks unet ...] [--planners joint ...] [--factors imperfect]
     python benchmarks/fusion/fusion_planners.py RESULTS.jsonl --table
 
 A line is appended for each planner, network and preset that the file has not yet; ``--table``
 prints the tables of docs/validation/fusion_planners.md from it. EDP is relative to layer by layer
-with mappings of the same effort. Each planner starts with no mapping known; CPU seconds are of one
-core, after compilation. The bound is what no fusion plan and no mappings go below, at whatever
-effort (docs/explanation/bounds.md). ``fast_printed`` is left out: it keeps weights from pass to
-pass, which is other work.
+with mappings of the same effort; their factors are those of studies unless told otherwise. Each
+planner starts with no mapping known; CPU seconds are of one core, after compilation. The bound is
+what no fusion plan and no mappings go below, at whatever effort (docs/explanation/bounds.md).
+``fast_printed`` is left out: it keeps weights from pass to pass, which is other work.
 """
 
 import argparse
@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from archloom.evaluators.bounds.network import any_plan_bound
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
+from archloom.search.mapping.factorization import FACTORS
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.search.software.planners import fusion_search
@@ -46,12 +47,12 @@ PLANNERS: Final = ("casco", "casco_tilings", "optimus", "fast", "deepfrack", "jo
 Row = dict[str, Any]
 
 
-def run(planner: str, name: str, design: str, evaluations: int) -> Row:
+def run(planner: str, name: str, design: str, evaluations: int, factors: str) -> Row:
     """Return what one planner finds, with nothing known before."""
     hardware = preset(design)
     net = network(name)
     net = net.with_batch(pass_batch(net, hardware))
-    mapper = Mapper(MAPPING_SEARCHES["auto"](), evaluations, seed=1)
+    mapper = Mapper(MAPPING_SEARCHES["auto"](), evaluations, seed=1, factors=factors)
     price = MemoizedPlanEvaluator(net, hardware, mapper)
     search = fusion_search(planner, price)
     began = time.process_time()
@@ -62,6 +63,7 @@ def run(planner: str, name: str, design: str, evaluations: int) -> Row:
         "planner": planner,
         "network": name,
         "preset": design,
+        "factors": factors,
         "edp": exp(state.history[-1]),
         "layer_by_layer": exp(state.history[0]),
         "bound": any_plan_bound(net, hardware).edp_js,
@@ -133,22 +135,23 @@ def main() -> None:
     parser.add_argument("--networks", nargs="+", default=NETWORKS, choices=NETWORKS)
     parser.add_argument("--planners", nargs="+", default=PLANNERS, choices=PLANNERS)
     parser.add_argument("--evaluations", type=int, default=100_000)
+    parser.add_argument("--factors", default="imperfect", choices=FACTORS)
     parser.add_argument("--table", action="store_true")
     asked = parser.parse_args()
     lines = asked.results.read_text().splitlines() if asked.results.exists() else []
-    rows = [json.loads(line) for line in lines]
+    rows = [row for row in map(json.loads, lines) if row["factors"] == asked.factors]
     if asked.table:
         tables(rows)
         return
     known = {(r["preset"], r["network"], r["planner"]) for r in rows}
     # kernels are compiled before anything is timed
     for planner in asked.planners:
-        run(planner, "tiny_cnn", "fast_small", asked.evaluations)
+        run(planner, "tiny_cnn", "fast_small", asked.evaluations, asked.factors)
     for design in asked.presets:
         for name in asked.networks:
             for planner in asked.planners:
                 if (design, name, planner) not in known:
-                    row = run(planner, name, design, asked.evaluations)
+                    row = run(planner, name, design, asked.evaluations, asked.factors)
                     with asked.results.open("a") as file:
                         file.write(json.dumps(row) + "\n")
                     print(
