@@ -105,6 +105,7 @@ RUNS: Final = {
     "studies/cluster_faults": ["--runs 1 --kinds undisturbed --trials 4"],
     "studies/cluster_simulation": ["--trials 60 --workers 1 4 --per-worker 0 4"],
     "studies/halving_replay": ["casco 6 --study smallest.yaml --seeds 1 --out runs"],
+    "studies/killed_tables": ["--tables layerweaver_lengths --kills 1"],
     "studies/logical_workers": [
         "--trials 4 --counts 2 4 --batch-size 2 --seeds 1 --workers 1 2 --out runs",
     ],
