@@ -13,18 +13,17 @@ from archloom.evaluators.loopnest import StreamedVectors, vector_least
 from archloom.space import Infeasible
 from archloom.space.fusion import computations
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
-from archloom.space.workload import Layer, Network, Sparsity, remembered
+from archloom.space.workload import OUTPUTS, Layer, Network, Sparsity, remembered
 
 from ..arrays import Floats, Ints
 from ..hardware import access_costs, edp_js
 from .compulsory import (
     demand,
     demanded,
-    dram_word_pj,
     energy_bound_pj,
     latency_bound_cycles,
     least_dram_bits,
-    operands_pj,
+    rates_of,
 )
 from .layer import design_and_prices, layer_bound, word_bytes
 from .layer_kernel import (
@@ -37,8 +36,16 @@ from .layer_kernel import (
 )
 from .layer_work import Works, works_of
 from .level_capacity import Design, Shares, shares_of
-from .mac_work import MacWork, parallelism
+from .mac_work import MacWork, served_by
 from .needed_outputs import needed
+from .rounding import (
+    HALF_GRAIN_PJ,
+    TileRounding,
+    evaluation_pj,
+    grains_below,
+    tile_rounding,
+    whole_cycles,
+)
 from .word_prices import Prices
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
@@ -257,7 +264,9 @@ def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
 def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, float]:
     """Return energy (pJ) and cycles of :func:`layer_by_layer_bound`, which take half its time."""
     work = network_work(packed(network, hardware))
-    energy_pj = cycles = 0.0
+    # what rounding takes off each layer, for each image at most, and off the leakage
+    energy_pj = -network.batch * len(network.layers) * evaluation_pj(len(hardware.levels))
+    energy_pj, cycles = energy_pj - HALF_GRAIN_PJ, 0.0
     for zeros, nests in work.nests.items():
         design, prices = design_and_prices(hardware, zeros)
         costs = nests.times @ nests.costs(design, prices)
@@ -265,10 +274,10 @@ def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, fl
         cycles += float(costs[1])
     if work.vector:
         dynamic_pj, busy = work.streamed.costs(hardware)
-        # sums of grains are exact in any order
         energy_pj += float(work.runs @ dynamic_pj)
         cycles += float(work.runs @ busy)
-    return energy_pj + cycles * access_costs(hardware).leakage_pj_per_cycle, cycles
+    energy_pj += cycles * access_costs(hardware).leakage_pj_per_cycle
+    return grains_below(energy_pj), cycles
 
 
 def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
@@ -307,9 +316,8 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     if isinstance(cores, Infeasible):
         return layer_by_layer_bound(network, hardware)
     network = packed(network, hardware)
-    work, costs = network_work(network), access_costs(hardware)
-    need = demanded(network, hardware, steady)
-    energy_pj = cycles = 0.0
+    work, need = network_work(network), demanded(network, hardware, steady)
+    rates, energy_pj, cycles = rates_of(need, hardware), 0.0, 0.0
     for zeros, nests in work.nests.items():
         inside = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
@@ -317,16 +325,15 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     for one in work.vector:
         # the unit works from the buffer, whose ports may take longer than it does
         access_pj, port_cycles = vector_least(one.layer, hardware)
-        energy_pj += one.whole * access_pj
+        energy_pj += one.whole * access_pj * rates.rounding.vectors
         if not one.folded:
             own = one.layer.vector_ops / hardware.vector_lanes
             cycles += one.whole * max(0.0, port_cycles - own)
-    parallel = parallelism(hardware)
-    cycles += work.partly.cycles(parallel) + need.serial_ops / hardware.vector_lanes
-    cycles = max(cycles, latency_bound_cycles(network, hardware, steady))
-    energy_pj += work.partly.energetic(parallel.zeros) * (costs.mac_pj + operands_pj(hardware))
-    energy_pj += need.vector_ops * costs.vector_op_pj
-    energy_pj += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
+    cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
+    cycles = max(whole_cycles(cycles), latency_bound_cycles(network, hardware, steady))
+    energy_pj += rates.macs_pj(work.partly) + need.vector_ops * rates.vector_op_pj
+    energy_pj += need.paid_words(hardware) * rates.word_pj
+    energy_pj = rates.below_costs(energy_pj + cycles * rates.leakage_pj, need)
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
     dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
@@ -336,8 +343,16 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
 def inside_costs(
     hardware: Hardware, cores: Cores, zeros: Sparsity, nests: _Nests
 ) -> NDArray[np.float64]:
-    """float64[B, 2], energy and cycles of each nest without DRAM."""
-    fused = nests.costs(*_in_buffer(cores.one, zeros))
+    """float64[B, 2], energy and cycles of each nest without DRAM.
+
+    The energy is what rounding leaves of that of tiles; what it takes off a layer by itself is not
+    subtracted.
+    """
+    rounding = _rounding(hardware, zeros)
+    fused = nests.costs(*_in_buffer(cores.one, zeros, rounding.buffer))
+    if rounding.mac_pj:
+        spared = nests.bounds.prod(axis=1, dtype=np.float64) * rounding.mac_pj
+        fused[:, ENERGY_PJ] = np.maximum(0.0, fused[:, ENERGY_PJ] - spared)
     if cores.count == 1:
         return fused
     # at best all cores work on it all the time
@@ -356,12 +371,21 @@ def without_dram(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
 
 
 @lru_cache(maxsize=1024)
-def _in_buffer(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
-    """Design and prices as if all operands lived in the fusion level, and DRAM cost nothing."""
+def _rounding(hardware: Hardware, zeros: Sparsity) -> TileRounding:
+    return tile_rounding(hardware, served_by(hardware, zeros)[OUTPUTS])
+
+
+@lru_cache(maxsize=1024)
+def _in_buffer(hardware: Hardware, zeros: Sparsity, left: float) -> tuple[Design, Prices]:
+    """Design and prices as if all operands lived in the fusion level, and DRAM cost nothing.
+
+    Rounding leaves the share ``left`` of what that level's accesses cost.
+    """
     level = hardware.levels[-2]
     staged = ("weights" in level.keeps, True, True)
     design, prices = design_and_prices(hardware, zeros, staged)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
+    accesses[-2] *= left
     if level.optional:
         # operands of a layer that runs by itself may pass the buffer, and cost nothing there
         accesses[-2] = ports[:, -2] = 0.0

@@ -14,10 +14,10 @@ from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, fusion_cores, packed, pass_batch
 from archloom.space.workload import Network
 
-from .compulsory import demand, engine_cycles
+from .compulsory import demand, dram_shares, engine_cycles
 from .layer import layer_bound, word_bytes
 from .layer_kernel import CYCLES, dram_words
-from .mac_work import parallelism
+from .mac_work import parallelism, served_by
 from .network import Plans, inside_costs, network_work, one_by_one, without_dram
 
 
@@ -74,7 +74,7 @@ def _layer_by_layer(network: Network, hardware: Hardware) -> tuple[float, float]
     compute = dram_bytes = 0.0
     for zeros, nests in work.nests.items():
         design, prices = without_dram(hardware, zeros)
-        sizes = word_bytes(hardware, zeros)
+        sizes = word_bytes(hardware, zeros) * dram_shares(hardware, served_by(hardware, zeros))
         costs = nests.costs(design, prices)
         compute += float(nests.times @ costs[:, CYCLES])
         dram_bytes += float(nests.times @ dram_words(design, sizes, nests.bounds, nests.windows))

@@ -1,0 +1,254 @@
+"""Random designs, networks and plans for bounds: whatever the evaluator accepts, and its cost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators.fusion import NetworkCost, group_cost, network_cost
+from archloom.evaluators.loopnest import LayerCost, MappingProblem
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.mapping.simd.searches import LocalMapping
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.design_space.presets import preset
+from archloom.space.errors import Infeasible
+from archloom.space.fusion.folding import computations, fold
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer, plan_violations
+from archloom.space.fusion.running_order import group_order
+from archloom.space.fusion.sub_batches import divisors
+from archloom.space.hardware.effects import AccessEnergy, Effects
+from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.registry import network as known_network
+from archloom.space.workload.network import Network
+
+from .bound_cases import random_hardware
+from .designs import edge, eyeriss_like, several, tpu_like
+from .drawn_networks import drawn_network
+from .foldable import random_foldable
+from .groups import random_group
+from .mappers import BufferMapper
+from .pinned_plans import random_plan
+from .random_nests import masked_case, random_case
+from .random_plans import RandomMapper
+
+#: kinds of plans, in turns
+KINDS: Final = ("layer by layer", "tiles", "pins", "nest", "sub-batches", "folded")
+PRESETS: Final = ("eyeriss", "edgetpu", "shidiannao", "simba", "tpu_v3", "fast_small")
+SPACES: Final = ("casco_edge", "fast", "serving")
+CATALOGUE: Final = ("tiny_cnn", "tiny_mlp", "tiny_mobile")
+#: searched mappings come near to bounds: evaluations of each
+EVALUATIONS: Final = 300
+
+Map = Callable[[MappingProblem], LayerCost | Infeasible]
+
+
+@dataclass(frozen=True)
+class Triple:
+    """A plan of a network on a design, and what it costs.
+
+    Attributes:
+        kind: of the plan, one of :data:`KINDS`.
+        hardware, network, plan: what runs on what, and how.
+        cost: of it with some mappings.
+    """
+
+    kind: str
+    hardware: Hardware
+    network: Network
+    plan: FusionPlan
+    cost: NetworkCost
+
+
+def drawn_triple(seed: int) -> Triple | None:
+    """Return a random triple, its kind by turns; None if the evaluator refuses it."""
+    rng, kind = np.random.default_rng(seed), KINDS[seed % len(KINDS)]
+    network, plan = _planned(rng, kind)
+    hardware = drawn_design(rng)
+    if plan is None or plan_violations(network, plan):
+        return None
+    mapper = _mapper(rng, seed)
+    cost = network_cost(
+        network,
+        plan,
+        hardware,
+        lambda group, residents: group_cost(network, group, hardware, mapper, residents),
+    )
+    return None if isinstance(cost, Infeasible) else Triple(kind, hardware, network, plan, cost)
+
+
+def drawn_design(rng: np.random.Generator) -> Hardware:
+    """Return a preset, a point of a built-in space, a small design or a random one.
+
+    Buffers of half of them may be bypassed or not, at random; some gate or skip zeros, or pack
+    weights; energies of some are so small that rounding takes a good part of them.
+    """
+    draw = float(rng.random())
+    if draw < 0.15:
+        hardware = preset(str(rng.choice(PRESETS)))
+    elif draw < 0.4:
+        hardware = _of_space(rng)
+    elif draw < 0.7:
+        hardware = _small(rng)
+    else:
+        hardware = random_hardware(rng)
+    if rng.random() < 0.2:
+        hardware = _scaled(hardware, float(10.0 ** rng.uniform(-4, 0)))
+    if rng.random() < 0.5:
+        hardware = _changed(hardware, rng)
+    return hardware
+
+
+def _of_space(rng: np.random.Generator) -> Hardware:
+    space = _space(str(rng.choice(SPACES)))
+    while True:
+        found = space.build(space.sample(rng))
+        if isinstance(found, Hardware):
+            return found
+
+
+@cache
+def _space(name: str) -> HardwareSpace:
+    return HardwareSpace.load(name)
+
+
+def _small(rng: np.random.Generator) -> Hardware:
+    draw = int(rng.integers(6))
+    if draw == 0:
+        return tpu_like()
+    if draw == 1:
+        return eyeriss_like()
+    if draw == 2:
+        mesh = (int(rng.integers(1, 3)) * 2, int(rng.integers(1, 3)) * 2)
+        return several(mesh, 1 << int(rng.integers(10, 21)))
+    channels = int(rng.choice([1, 16, 64]))
+    return edge(1 << int(rng.integers(9, 21)), int(rng.choice([8, 16])), channels)
+
+
+def _scaled(hardware: Hardware, factor: float) -> Hardware:
+    """Give all levels and MACs energies of their own, ``factor`` of usual ones."""
+    energies = [AccessEnergy(factor, 1.3 * factor, 1.1 * factor)]
+    energies += [AccessEnergy(6 * factor, 7 * factor, 6.6 * factor) for _ in hardware.levels[2:]]
+    energies.append(AccessEnergy(200 * factor, 210 * factor, 190 * factor))
+    levels = tuple(
+        replace(level, energy=energy)
+        for level, energy in zip(hardware.levels, energies[-len(hardware.levels) :], strict=True)
+    )
+    return replace(hardware, levels=levels, mac_pj=0.7 * factor)
+
+
+def _changed(hardware: Hardware, rng: np.random.Generator) -> Hardware:
+    levels = list(hardware.levels)
+    if len(levels) > 1:
+        optional = bool(rng.random() < 0.5)
+        levels[-2] = replace(levels[-2], optional=optional)
+    if rng.random() < 0.3:
+        rate = float(rng.choice([0.03, 0.5, 3.0, 1e4]))
+        levels[-1] = replace(levels[-1], bandwidth_words=rate)
+    effects = hardware.effects
+    if rng.random() < 0.4:
+        zeros = ("computed", "gated", "skipped")
+        kinds = ("dense", "dense", "bitmask", "run_length", "csr")
+        effects = Effects(
+            weight_zeros=zeros[rng.integers(3)],
+            input_zeros=zeros[rng.integers(3)],
+            weight_format=kinds[rng.integers(5)],
+        )
+    return replace(hardware, levels=tuple(levels), effects=effects)
+
+
+def _mapper(rng: np.random.Generator, seed: int) -> Map:
+    """Return a mapper of random mappings, of searched ones, or of runs from the buffer."""
+    wild = RandomMapper(seed)
+
+    def random(problem: MappingProblem) -> LayerCost | Infeasible:
+        why = problem.impossible()
+        return wild(problem) if why is None else why
+
+    draw = float(rng.random())
+    if draw < 0.3:
+        return random
+    if draw < 0.5:
+        simple = BufferMapper()
+
+        def from_buffer(problem: MappingProblem) -> LayerCost | Infeasible:
+            try:
+                return simple(problem)
+            except ValueError:
+                return random(problem)
+
+        return from_buffer
+    mapper = Mapper(LocalMapping(), EVALUATIONS, seed=seed)
+    weights = ((1.0, 0.0), (1.0, 1.0), (0.0, 1.0))[int(rng.integers(3))]
+    return lambda problem: mapper(replace(problem, weights=weights))
+
+
+def _planned(rng: np.random.Generator, kind: str) -> tuple[Network, FusionPlan | None]:
+    """Return a random network and a plan of a kind, or None if there is none."""
+    if kind == "nest":
+        return _nested(rng)
+    if kind == "folded":
+        network = fold(random_foldable(rng)).with_batch(int(rng.integers(1, 4)))
+        groups = [found.layers for found in computations(network)]
+        order = group_order(network, groups)
+        if order is None or rng.random() < 0.3:
+            return network, layer_by_layer(network)
+        return network, FusionPlan(tuple(FusionGroup(groups[at]) for at in order))
+    network = drawn_small_network(rng)
+    if kind == "layer by layer":
+        return network, layer_by_layer(network)
+    plan = random_plan(network, rng)
+    if kind == "tiles":
+        groups = tuple(replace(group, pins=(), steady=()) for group in plan.groups)
+        return network, FusionPlan(groups)
+    if kind == "sub-batches":
+        network = network.with_batch(int(rng.choice([2, 4, 6])))
+        return network, _in_parts(network, plan, rng)
+    return network, plan
+
+
+def _in_parts(network: Network, plan: FusionPlan, rng: np.random.Generator) -> FusionPlan:
+    """Return a plan in sub-batches, some of its weights loaded once."""
+    parts = int(rng.choice(divisors(network.batch)[1:]))
+    groups = []
+    for group in plan.groups:
+        streams = not (group.resident or group.tile or group.faces)
+        once = tuple(
+            i
+            for i in group.layers
+            if streams
+            and network.layers[i].weight_words
+            and i not in group.steady
+            and rng.random() < 0.4
+        )
+        groups.append(replace(group, sub_batches=parts, loaded_once=once))
+    return FusionPlan(tuple(groups))
+
+
+def _nested(rng: np.random.Generator) -> tuple[Network, FusionPlan | None]:
+    if rng.random() < 0.2:
+        case = masked_case(rng)
+    else:
+        case = random_case(rng, dealt=bool(rng.random() < 0.3))
+    rest = [(i,) for i in range(len(case.network.layers)) if i not in case.members]
+    groups = [FusionGroup(case.members, nest=case.nest), *map(FusionGroup, rest)]
+    order = group_order(case.network, [group.layers for group in groups])
+    if order is None:
+        return case.network, None
+    return case.network, FusionPlan(tuple(groups[at] for at in order))
+
+
+def drawn_small_network(rng: np.random.Generator) -> Network:
+    """Return a random network or a small one of the catalogue, some with zeros, of some images."""
+    draw = float(rng.random())
+    if draw < 0.1:
+        network = known_network(str(rng.choice(CATALOGUE)))
+    elif draw < 0.4:
+        network = drawn_network(rng, 6)
+    else:
+        kind = str(rng.choice(["any", "dense", "pointwise", "operators", "wild"]))
+        network = random_group(rng, kind)[0]
+    if rng.random() < 0.3:
+        network = network.with_density(float(rng.uniform(0.1, 1)), float(rng.uniform(0.1, 1)))
+    return network.with_batch(int(rng.integers(1, 4)))
