@@ -1,13 +1,16 @@
 """Random designs, networks and plans for bounds: whatever the evaluator accepts, and its cost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
 import numpy as np
 
-from archloom.evaluators.fusion import NetworkCost, group_cost, network_cost
+from archloom.evaluators.bounds.compulsory import energy_bound_pj, latency_bound_cycles
+from archloom.evaluators.bounds.layer import layer_bound
+from archloom.evaluators.bounds.network import any_plan_bound, layer_by_layer_bound
+from archloom.evaluators.fusion import GroupCost, NetworkCost, group_cost, network_cost
 from archloom.evaluators.loopnest import LayerCost, MappingProblem
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.simd.searches import LocalMapping
@@ -16,6 +19,7 @@ from archloom.space.design_space.presets import preset
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.folding import computations, fold
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer, plan_violations
+from archloom.space.fusion.residency import ALONE
 from archloom.space.fusion.running_order import group_order
 from archloom.space.fusion.sub_batches import divisors
 from archloom.space.hardware.effects import AccessEnergy, Effects
@@ -76,6 +80,39 @@ def drawn_triple(seed: int) -> Triple | None:
         lambda group, residents: group_cost(network, group, hardware, mapper, residents),
     )
     return None if isinstance(cost, Infeasible) else Triple(kind, hardware, network, plan, cost)
+
+
+def held_against(cost: NetworkCost) -> Iterator[tuple[str, float, float]]:
+    """Yield what is bounded, the bound and the cost, for each bound that claims to hold."""
+    network, hardware = cost.network, cost.hardware
+    steady = any(group.group.steady for group in cost.groups)
+    yield "energy", energy_bound_pj(network, hardware, steady), cost.energy_pj
+    yield "latency", latency_bound_cycles(network, hardware, steady), cost.latency_cycles
+    bounds = {"any plan": any_plan_bound(network, hardware, steady)}
+    if all(map(_by_itself, cost.groups)):
+        bounds["layer by layer"] = layer_by_layer_bound(network, hardware)
+        yield from _layers(cost)
+    for name, bound in bounds.items():
+        for figure in ("energy_pj", "latency_cycles", "dram_bytes", "edp_js"):
+            yield f"{name}, {figure}", getattr(bound, figure), getattr(cost, figure)
+
+
+def _by_itself(group: GroupCost) -> bool:
+    """Whether a layer runs by itself, all of its operands in DRAM."""
+    plain = FusionGroup(group.group.layers, sub_batches=group.group.sub_batches)
+    return len(group.group.layers) == 1 and group.group == plain and group.residents == ALONE
+
+
+def _layers(cost: NetworkCost) -> Iterator[tuple[str, float, float]]:
+    for group in cost.groups:
+        ((times, found),) = group.layers[0].evaluations
+        layer, hardware = cost.running.layers[group.group.layers[0]], cost.hardware
+        bound, bits = layer_bound(layer, hardware), hardware.word_bits
+        words = found.dram_reads + found.dram_writes
+        assert times == cost.plan.sub_batches
+        yield "layer, energy", bound.dynamic_pj, found.dynamic_pj
+        yield "layer, latency", bound.latency_cycles, found.latency_cycles
+        yield "layer, dram_bytes", bound.dram_bytes, words * bits / 8
 
 
 def drawn_design(rng: np.random.Generator) -> Hardware:
@@ -146,7 +183,7 @@ def _changed(hardware: Hardware, rng: np.random.Generator) -> Hardware:
     if rng.random() < 0.3:
         rate = float(rng.choice([0.03, 0.5, 3.0, 1e4]))
         levels[-1] = replace(levels[-1], bandwidth_words=rate)
-    effects = hardware.effects
+    changed = replace(hardware, levels=tuple(levels))
     if rng.random() < 0.4:
         zeros = ("computed", "gated", "skipped")
         kinds = ("dense", "dense", "bitmask", "run_length", "csr")
@@ -155,33 +192,35 @@ def _changed(hardware: Hardware, rng: np.random.Generator) -> Hardware:
             input_zeros=zeros[rng.integers(3)],
             weight_format=kinds[rng.integers(5)],
         )
-    return replace(hardware, levels=tuple(levels), effects=effects)
+        try:
+            return replace(changed, effects=effects)
+        except ValueError:
+            # not all levels can unpack weights
+            return replace(changed, effects=replace(effects, weight_format="dense"))
+    return changed
 
 
 def _mapper(rng: np.random.Generator, seed: int) -> Map:
-    """Return a mapper of random mappings, of searched ones, or of runs from the buffer."""
-    wild = RandomMapper(seed)
+    """Return a mapper of random mappings, of runs from the buffer, or of searched ones."""
+    search = Mapper(LocalMapping(), EVALUATIONS, seed=seed)
+    weights = ((1.0, 0.0), (1.0, 1.0), (0.0, 1.0))[int(rng.integers(3))]
 
-    def random(problem: MappingProblem) -> LayerCost | Infeasible:
-        why = problem.impossible()
-        return wild(problem) if why is None else why
+    def searched(problem: MappingProblem) -> LayerCost | Infeasible:
+        return search(replace(problem, weights=weights))
 
     draw = float(rng.random())
-    if draw < 0.3:
-        return random
-    if draw < 0.5:
-        simple = BufferMapper()
+    if draw >= 0.5:
+        return searched
+    simple: Map = RandomMapper(seed) if draw < 0.3 else BufferMapper()
 
-        def from_buffer(problem: MappingProblem) -> LayerCost | Infeasible:
-            try:
-                return simple(problem)
-            except ValueError:
-                return random(problem)
+    def simply(problem: MappingProblem) -> LayerCost | Infeasible:
+        try:
+            return simple(problem)
+        except ValueError:
+            # its mapping does not fit
+            return searched(problem)
 
-        return from_buffer
-    mapper = Mapper(LocalMapping(), EVALUATIONS, seed=seed)
-    weights = ((1.0, 0.0), (1.0, 1.0), (0.0, 1.0))[int(rng.integers(3))]
-    return lambda problem: mapper(replace(problem, weights=weights))
+    return simply
 
 
 def _planned(rng: np.random.Generator, kind: str) -> tuple[Network, FusionPlan | None]:

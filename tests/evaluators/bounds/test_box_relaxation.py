@@ -10,10 +10,15 @@ from archloom.evaluators.bounds.box.relaxation import Relaxation, Relaxed
 from archloom.evaluators.bounds.compulsory import compute_cycles, latency_bound_cycles, pass_bounds
 from archloom.evaluators.bounds.network import Plans, tight_pass_bounds
 from archloom.evaluators.bounds.rounding import grains_below
+from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.hardware import access_costs, hardware_cost
+from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.mapping.simd.searches import LocalMapping
 from archloom.space.design_space.box import Box, BoxedSpace, cut, size
 from archloom.space.design_space.box_structure import BoxStructure
 from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.fusion.plan import layer_by_layer
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
 from archloom.space.workload.network import Network
@@ -135,6 +140,32 @@ def test_no_design_beats_its_box(space: tuple[BoxStructure, Relaxation, list[Box
             for n in NETWORKS:
                 assert_below(n, relaxed, i, design)
     assert seen > 50
+
+
+def test_no_plan_on_a_design_is_below_the_bounds_of_its_box(
+    space: tuple[BoxStructure, Relaxation, list[Box]],
+) -> None:
+    structure, relaxation, boxes = space
+    rng, seen, net = np.random.default_rng(8), 0, NETWORKS[2]
+    for box in (boxes[i] for i in rng.integers(len(boxes), size=12)):
+        part = cut_down(box, rng)
+        relaxed = relaxation.of(part)
+        for design in designs(structure, part, rng)[:2]:
+            run = net.with_batch(design.native_batch)
+            price = MemoizedPlanEvaluator(run, design, Mapper(LocalMapping(), 60, seed=1))
+            cost = price.plan(layer_by_layer(run))
+            if not isinstance(cost, NetworkCost):
+                continue
+            seen += 1
+            i = slice_of(relaxed, design)
+            leakage = float(relaxed.leakage_pj[i])
+            compute = compute_cycles(net, relaxed.hardware, relaxed.macs[i : i + 1, 1])
+            assert float(compute[0]) <= cost.latency_cycles
+            bounds = [tight_pass_bounds(net, relaxed.hardware, plans) for plans in PLANS]
+            for energy_pj, cycles in (pass_bounds(net, relaxed.hardware), *bounds):
+                assert cycles <= cost.latency_cycles
+                assert energy_pj + cycles * leakage <= cost.energy_pj
+    assert seen > 7
 
 
 def assert_below(run: Network, relaxed: Relaxed, i: int, design: Hardware) -> None:
