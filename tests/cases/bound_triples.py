@@ -82,12 +82,33 @@ def drawn_triple(seed: int) -> Triple | None:
     return None if isinstance(cost, Infeasible) else Triple(kind, hardware, network, plan, cost)
 
 
+def features(triple: Triple) -> Iterator[str]:
+    """Yield what a triple has that plans of its kind need not have."""
+    groups, hardware = triple.plan.groups, triple.hardware
+    alone = {group.layers[0] for group in groups if len(group.layers) == 1}
+    for name, there in {
+        "tiles": any(group.tile or group.faces for group in groups),
+        "resident weights": any(group.resident for group in groups),
+        "pinned maps": any(group.pins for group in groups),
+        "steady weights": any(group.steady for group in groups),
+        "weights that are loaded once": any(group.loaded_once for group in groups),
+        "several cores": any(group.cores > 1 for group in triple.cost.groups),
+        "layers by themselves": bool(alone),
+        "zeros that are gated or skipped": _spares(hardware.effects),
+        "packed weights": hardware.effects.weight_format != "dense",
+        "a buffer that may be bypassed": hardware.levels[-2].optional,
+    }.items():
+        if there:
+            yield name
+
+
 def held_against(cost: NetworkCost) -> Iterator[tuple[str, float, float]]:
     """Yield what is bounded, the bound and the cost, for each bound that claims to hold."""
     network, hardware = cost.network, cost.hardware
     steady = any(group.group.steady for group in cost.groups)
-    yield "energy", energy_bound_pj(network, hardware, steady), cost.energy_pj
-    yield "latency", latency_bound_cycles(network, hardware, steady), cost.latency_cycles
+    yield "compulsory, energy_pj", energy_bound_pj(network, hardware, steady), cost.energy_pj
+    cycles = latency_bound_cycles(network, hardware, steady)
+    yield "compulsory, latency_cycles", cycles, cost.latency_cycles
     bounds = {"any plan": any_plan_bound(network, hardware, steady)}
     if all(map(_by_itself, cost.groups)):
         bounds["layer by layer"] = layer_by_layer_bound(network, hardware)
@@ -95,6 +116,10 @@ def held_against(cost: NetworkCost) -> Iterator[tuple[str, float, float]]:
     for name, bound in bounds.items():
         for figure in ("energy_pj", "latency_cycles", "dram_bytes", "edp_js"):
             yield f"{name}, {figure}", getattr(bound, figure), getattr(cost, figure)
+
+
+def _spares(effects: Effects) -> bool:
+    return {effects.weight_zeros, effects.input_zeros} != {"computed"}
 
 
 def _by_itself(group: GroupCost) -> bool:
@@ -165,12 +190,10 @@ def _small(rng: np.random.Generator) -> Hardware:
 
 def _scaled(hardware: Hardware, factor: float) -> Hardware:
     """Give all levels and MACs energies of their own, ``factor`` of usual ones."""
-    energies = [AccessEnergy(factor, 1.3 * factor, 1.1 * factor)]
-    energies += [AccessEnergy(6 * factor, 7 * factor, 6.6 * factor) for _ in hardware.levels[2:]]
-    energies.append(AccessEnergy(200 * factor, 210 * factor, 190 * factor))
+    usual = [1.0, *(6.0 for _ in hardware.levels[2:]), 200.0]
     levels = tuple(
-        replace(level, energy=energy)
-        for level, energy in zip(hardware.levels, energies[-len(hardware.levels) :], strict=True)
+        replace(level, energy=AccessEnergy(pj * factor, 1.3 * pj * factor, 1.1 * pj * factor))
+        for level, pj in zip(hardware.levels, usual, strict=True)
     )
     return replace(hardware, levels=levels, mac_pj=0.7 * factor)
 

@@ -31,11 +31,11 @@ from ...cases.random_plans import priced
 from ...cases.small_designs import chain, two_levels
 from ...cases.sweeps import sweep
 
-#: number 1154 once had cycles twice as high as those of its plan
-SEEDS = [1154, *range(1500)]
+#: the first ones once were above their plans, number 1154 by a factor of two in cycles
+SEEDS = [1154, 1584, 2004, 2358, *range(1500)]
 
 
-@pytest.mark.parametrize("seed", sweep(SEEDS, 181))
+@pytest.mark.parametrize("seed", sweep(SEEDS, 184))
 def test_no_bound_is_above_the_cost_of_a_random_plan(seed: int) -> None:
     triple = drawn_triple(seed)
     if triple is not None:
