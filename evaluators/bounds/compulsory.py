@@ -64,8 +64,9 @@ class Demand(NamedTuple):
         buffer = hardware.fusion_level
         if buffer is None or "weights" not in hardware.levels[buffer].keeps:
             return self
-        weights, *maps = self.words
-        return self._replace(words=(weights - min(weights, buffer_words(hardware)), *maps))
+        weights, inputs, results = self.words
+        left = max(0, weights - buffer_words(hardware))
+        return self._replace(words=(left, inputs, results))
 
     def served(self, hardware: Hardware) -> tuple[float, float, float]:
         """Return the least share of the MACs' accesses to each tensor that zeros leave."""
