@@ -2,9 +2,9 @@
 
 ``compulsory.py`` holds for every plan and mapping, ``layer.py`` (compiled in ``layer_kernel.py``,
 ``traffic.py``, ``level_capacity.py``) for one layer on one hardware, ``network.py`` for a network,
-``two_engines.py`` for the array and the pins of a chip apart, ``box_relaxation.py`` for all
-designs of a box at once. ``gaps.py`` says how far a result is from
-its bound.
+whose layers ``network_work.py`` counts, ``two_engines.py`` for the array and the pins of a chip
+apart, ``box`` for all designs of a box at once. ``rounding.py`` keeps bounds of exact energies
+below costs, whose energies are rounded, and ``gaps.py`` says how far a result is from its bound.
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .box_relaxation import Relaxation as Relaxation, Relaxed as Relaxed
+    from .box import Relaxation as Relaxation, Relaxed as Relaxed
     from .compulsory import compute_cycles as compute_cycles, pass_bounds as pass_bounds
     from .gaps import mapping_gaps as mapping_gaps
     from .layer import (
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
         least_costs as least_costs,
         problem_bound as problem_bound,
     )
-    from .layer_kernel import ROUNDING as ROUNDING, layer_costs as layer_costs
+    from .layer_kernel import layer_costs as layer_costs
     from .network import (
         NetworkBound as NetworkBound,
-        Plans as Plans,
         any_plan_bound as any_plan_bound,
         tight_pass_bounds as tight_pass_bounds,
     )
+    from .network_work import Plans as Plans
+    from .rounding import HALF_GRAIN_PJ as HALF_GRAIN_PJ, ROUNDING as ROUNDING
     from .two_engines import (
         EngineDemand as EngineDemand,
         engine_demand as engine_demand,

@@ -23,6 +23,17 @@ from archloom.space.workload import DIMS, OUTPUTS, TENSORS, Layer, Network, Tens
 from ..hardware import edp_js, event_costs
 from .mac_work import MacWork, Parallelism, parallelism
 from .needed_outputs import needed
+from .rounding import (
+    HALF_GRAIN_PJ,
+    ROUNDING,
+    TileRounding,
+    dram_access_pj,
+    evaluation_pj,
+    grains_below,
+    serves_macs,
+    tile_rounding,
+    whole_cycles,
+)
 
 
 class Demand(NamedTuple):
@@ -33,23 +44,63 @@ class Demand(NamedTuple):
             them.
         vector_ops: operations on the vector unit, likewise.
         serial_ops: those of layers that run by themselves, not folded into others.
-        weight_words: words of all weights.
-        dram_words: words that DRAM moves at the least, weights with them.
+        words: that DRAM moves at the least, of weights, inputs and results.
+        evaluations: how often layers run by themselves at the most, if all do: once for each image.
     """
 
     work: MacWork
     vector_ops: int
     serial_ops: int
-    weight_words: int
-    dram_words: int
+    words: tuple[int, int, int]
+    evaluations: int
+
+    @property
+    def dram_words(self) -> int:
+        """All words that DRAM moves at the least."""
+        return sum(self.words)
 
     def with_steady(self, hardware: Hardware) -> "Demand":
         """Return what a pass takes if as many weights as fit never leave the fusion level."""
         buffer = hardware.fusion_level
         if buffer is None or "weights" not in hardware.levels[buffer].keeps:
             return self
-        steady = min(self.weight_words, buffer_words(hardware))
-        return self._replace(dram_words=self.dram_words - steady)
+        weights, inputs, results = self.words
+        left = max(0, weights - buffer_words(hardware))
+        return self._replace(words=(left, inputs, results))
+
+    def served(self, hardware: Hardware) -> tuple[float, float, float]:
+        """Return the least share of the MACs' accesses to each tensor that zeros leave."""
+        effects = hardware.effects
+        return self.work.served((effects.weight_zeros, effects.input_zeros))
+
+    def paid_words(self, hardware: Hardware) -> float:
+        """Return the words that DRAM takes energy and time for at the least.
+
+        Where MACs may get a tensor from DRAM, zeros spare some of its words there.
+        """
+        served = self.served(hardware)
+        if min(served) == 1.0:
+            return float(self.dram_words)
+        weights, inputs, results = dram_shares(hardware, served)
+        # an input may be the second operand of a product, where other layers have weights
+        shares = weights, min(weights, inputs), results
+        return sum(words * share for words, share in zip(self.words, shares, strict=True))
+
+
+def dram_shares(
+    hardware: Hardware, served: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """Return the share of the words of each tensor that DRAM takes energy and time for at the
+    least.
+
+    Args:
+        hardware: on which they move.
+        served: share of the MACs' accesses that zeros leave: MACs may be what asks DRAM.
+    """
+    weights, inputs, results = (
+        share if serves_macs(hardware, -1, t) else 1.0 for t, share in enumerate(served)
+    )
+    return weights, inputs, results
 
 
 def energy_bound_pj(network: Network, hardware: Hardware, steady: bool = False) -> float:
@@ -114,7 +165,9 @@ def compute_cycles(
     """
     need = demand(network, pass_batch(network, hardware))
     cycles = need.work.cycles_on(parallelism(hardware), macs)
-    return cycles + need.serial_ops / hardware.vector_lanes
+    cycles += need.serial_ops / hardware.vector_lanes
+    least: NDArray[np.float64] = cycles * (1 - ROUNDING)
+    return least
 
 
 def demand(network: Network, batch: int | None = None) -> Demand:
@@ -129,8 +182,7 @@ def _demand(network: Network) -> Demand:
     macs = [(_least(la, out, la.macs, la.seen_macs), la) for la, out in pairs if la.uses_macs]
     # layers that share weights may share one fetch of them
     weights = sum(least_weight_words(layer) for layer in network.layers if not layer.weights_of)
-    words = weights + least.input_words
-    words += sum(layer.output_words for layer in network.layers if layer.name in network.leaving)
+    results = sum(layer.output_words for layer in network.layers if layer.name in network.leaving)
     work = MacWork(
         np.array([count for count, _ in macs], dtype=np.int64),
         np.array([layer.bounds for _, layer in macs], dtype=np.int64).reshape(-1, len(DIMS)),
@@ -142,8 +194,8 @@ def _demand(network: Network) -> Demand:
         work,
         sum(operations),
         sum(count for i, count in enumerate(operations) if i not in hidden),
-        weights,
-        words,
+        (weights, least.input_words, results),
+        network.batch * len(network.layers),
     )
 
 
@@ -162,64 +214,91 @@ def least_weight_words(layer: Layer) -> int:
     return layer.weight_words if layer.packed_words is None else max(0, layer.packed_words - 1)
 
 
-class _Rates(NamedTuple):
+class Rates(NamedTuple):
     """What a hardware takes for each thing that a network demands, at the least.
+
+    Energies are what rounding leaves of exact ones, in any plan.
 
     Attributes:
         parallel: decides how many MACs work at once.
         lanes: vector operations of a cycle.
-        narrow: share of a word of the hardware that the narrowest word in DRAM is.
-        dram_words: of the hardware, that DRAM moves in a cycle.
+        words: that MACs or layers ask of DRAM, to words of the hardware that it moves in a cycle.
+        leakage_pj: the chip, per cycle.
         mac_pj: a multiply-accumulate with its innermost accesses.
         vector_op_pj: a vector operation.
-        dram_word_pj: a word over DRAM.
-        leakage_pj: the chip, per cycle.
+        word_pj: a word over DRAM.
+        rounding: what it leaves of tiles.
+        layer_pj: what rounding may take off a layer that runs by itself.
     """
 
     parallel: Parallelism
     lanes: int
-    narrow: float
-    dram_words: float
+    words: float
+    leakage_pj: float
     mac_pj: float
     vector_op_pj: float
-    dram_word_pj: float
-    leakage_pj: float
+    word_pj: float
+    rounding: TileRounding
+    layer_pj: float
+
+    def macs_pj(self, work: MacWork) -> float:
+        """Energy of the MACs of layers."""
+        energy = work.energetic(self.parallel.zeros) * self.mac_pj
+        return max(0.0, energy - work.macs * self.rounding.mac_pj)
+
+    def below_costs(self, energy_pj: float, need: Demand) -> float:
+        """Return an energy that no cost is below, from that of a pass with these energies.
+
+        Leakage of the pass is rounded once.
+        """
+        return grains_below(energy_pj - need.evaluations * self.layer_pj - HALF_GRAIN_PJ)
 
 
 # networks are bounded one after another on the same hardware
 @lru_cache(maxsize=16)
-def _rates(hardware: Hardware) -> _Rates:
-    costs = event_costs(hardware)
-    return _Rates(
+def _rates(hardware: Hardware, served: float) -> Rates:
+    costs, rounding = event_costs(hardware), tile_rounding(hardware, served)
+    bits, dram_words = least_dram_bits(hardware), hardware.levels[-1].bandwidth_words
+    return Rates(
         parallelism(hardware),
         hardware.vector_lanes,
-        least_dram_bits(hardware) / hardware.word_bits,
-        hardware.levels[-1].bandwidth_words,
-        costs.mac_pj + operands_pj(hardware),
-        costs.vector_op_pj,
-        dram_word_pj(hardware),
+        bits / hardware.word_bits / dram_words,
         costs.leakage_pj_per_cycle,
+        costs.mac_pj + operands_pj(hardware, rounding.buffer),
+        max(0.0, costs.vector_op_pj - rounding.vector_op_pj),
+        dram_access_pj(hardware) / _words_per_access(hardware, -1, bits) * rounding.dram,
+        rounding,
+        evaluation_pj(len(hardware.levels)),
     )
+
+
+def rates_of(need: Demand, hardware: Hardware) -> Rates:
+    """Return what ``hardware`` takes for what a network demands."""
+    return _rates(hardware, need.served(hardware)[OUTPUTS])
 
 
 def engine_cycles(need: Demand, hardware: Hardware) -> tuple[float, float]:
     """Return cycles of all that is on the chip, and of DRAM."""
-    rates = _rates(hardware)
-    compute = need.work.cycles(rates.parallel) + need.serial_ops / rates.lanes
-    return compute, need.dram_words * rates.narrow / rates.dram_words
+    return _engine_cycles(need, rates_of(need, hardware), need.paid_words(hardware))
+
+
+def _engine_cycles(need: Demand, rates: Rates, words: float) -> tuple[float, float]:
+    return need.work.cycles(rates.parallel) + need.serial_ops / rates.lanes, words * rates.words
 
 
 def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
     """Return (energy_pj, latency_cycles)."""
-    rates, cycles = _rates(hardware), max(engine_cycles(need, hardware))
-    energy = need.work.energetic(rates.parallel.zeros) * rates.mac_pj
-    energy += need.vector_ops * rates.vector_op_pj
-    energy += need.dram_words * rates.dram_word_pj + cycles * rates.leakage_pj
-    return energy, cycles
+    rates, words = rates_of(need, hardware), need.paid_words(hardware)
+    cycles = whole_cycles(max(_engine_cycles(need, rates, words)))
+    energy = rates.macs_pj(need.work) + need.vector_ops * rates.vector_op_pj
+    energy += words * rates.word_pj + cycles * rates.leakage_pj
+    return rates.below_costs(energy, need), cycles
 
 
-def operands_pj(hardware: Hardware) -> float:
+def operands_pj(hardware: Hardware, buffer: float) -> float:
     """Energy of the innermost accesses that each MAC makes, at the least.
+
+    Of accesses to the level inside DRAM, which may hold maps of tiles, the share ``buffer``.
 
     A tensor's innermost buffer serves each of its MACs in every cycle, and one access can serve
     all MACs of an instance at best, with a full vector of words. A first partial sum is not read,
@@ -236,21 +315,14 @@ def operands_pj(hardware: Hardware) -> float:
         pj = update_pj[t] if tensor == "outputs" else read_pj[t]
         served = prod([x * y for x, y in fanouts[: i + 1]])
         width = _words_per_access(hardware, i, hardware.bits(i, tensor))
-        total += pj / (served * width * level.cluster_size)
+        left = buffer if i == len(hardware.levels) - 2 else 1.0
+        total += left * pj / (served * width * level.cluster_size)
     return total
 
 
 def least_dram_bits(hardware: Hardware) -> int:
     """Bits of the narrowest words in DRAM."""
     return min(hardware.bits(-1, tensor) for tensor in TENSORS)
-
-
-def dram_word_pj(hardware: Hardware) -> float:
-    """Energy of moving one of those words over DRAM at the least."""
-    read_pj, fill_pj, update_pj = event_costs(hardware).accesses_pj[-1]
-    # results arrive from inside, operands from outside
-    access_pj = min(*read_pj, *fill_pj[:OUTPUTS], update_pj[OUTPUTS])
-    return access_pj / _words_per_access(hardware, -1, least_dram_bits(hardware))
 
 
 def _words_per_access(hardware: Hardware, level: int, bits: int) -> int:

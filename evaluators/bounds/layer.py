@@ -26,6 +26,7 @@ from ..hardware import access_costs, edp_js
 from .layer_kernel import ACROSS, CYCLES, ENERGY_PJ, MOVED, dram_words, layer_costs, layer_words
 from .layer_work import work_of
 from .level_capacity import Design, design_of, limits_of
+from .rounding import HALF_GRAIN_PJ, evaluation_pj, grains_below
 from .traffic import AGAIN
 from .word_prices import BY_INNER, FILLED, Prices, prices_of
 
@@ -44,7 +45,7 @@ class LayerBound:
         crossing_words: float64[L], words that fill each level from outside, and results that
             leave it; 0 for DRAM.
         dram_bytes: of the words that DRAM reads and writes, given the capacity on the chip.
-        dynamic_pj: energy without the chip's leakage.
+        dynamic_pj: energy without the chip's leakage, less than what costs are rounded to.
         latency_cycles: compute, or a level's words through its ports.
     """
 
@@ -60,9 +61,9 @@ class LayerBound:
 
     @property
     def energy_pj(self) -> float:
-        """Energy with leakage over the latency."""
+        """Energy with leakage over the latency, which is rounded by itself."""
         leakage = access_costs(self.hardware).leakage_pj_per_cycle
-        return self.dynamic_pj + leakage * self.latency_cycles
+        return grains_below(self.dynamic_pj + leakage * self.latency_cycles - HALF_GRAIN_PJ)
 
     @property
     def edp_js(self) -> float:
@@ -135,7 +136,10 @@ def problem_bound(problem: MappingProblem) -> LayerBound:
 
 
 def least_costs(problem: MappingProblem) -> tuple[float, float]:
-    """Return ``dynamic_pj`` and ``latency_cycles`` of :func:`problem_bound`, in half the time."""
+    """Return dynamic energy (pJ) and cycles of :func:`problem_bound`, in half the time.
+
+    Of energies as searches compare them: exact, where those of costs are rounded.
+    """
     free = _free(problem)
     prices = _prices(free.setup, free.hardware, free.sparsity)
     bounds, window = nest_arrays(free)
@@ -189,7 +193,7 @@ def _bound(problem: MappingProblem, design: Design, prices: Prices) -> LayerBoun
         words[:, MOVED],
         words[:, ACROSS],
         float(dram_words(design, sizes, bounds[None], window[None])[0]),
-        float(energy_pj),
+        grains_below(float(energy_pj) - evaluation_pj(len(problem.hardware.levels))),
         float(cycles),
     )
 

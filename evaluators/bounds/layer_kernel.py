@@ -23,6 +23,7 @@ from .level_capacity import (
     shares_of,
     tiles_of,
 )
+from .rounding import ROUNDING
 from .traffic import TOGETHER, WAITING, TileCapacity, least_cost, least_shared
 from .word_prices import BY_INNER, BY_MACS, FILLED, Prices, prices_of_words
 
@@ -34,9 +35,6 @@ MOVED, ACROSS = range(2)
 
 #: where a tensor is kept next inside a level, if only the MACs are there
 _MACS: Final = -1
-
-#: bounds stay below the truth by this much, against rounding
-ROUNDING: Final = 1e-11
 
 
 class _Task(NamedTuple):

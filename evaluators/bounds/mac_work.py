@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.space.hardware import Cores, Hardware, fusion_cores
-from archloom.space.workload import DIMS, Dim
+from archloom.space.workload import DIMS, INPUTS, OUTPUTS, WEIGHTS, Dim, Sparsity
 
 from ..arrays import Floats, Ints
 
@@ -51,6 +51,31 @@ def parallelism(hardware: Hardware) -> Parallelism:
     return Parallelism(count, tuple(axes), (effects.weight_zeros, effects.input_zeros))
 
 
+def served_shares(zeros: tuple[str, str], density: Floats) -> Floats:
+    """Return float64[n, 3], the share of the MACs' accesses to each tensor that zeros leave.
+
+    As the cost model has it (:func:`archloom.evaluators.loopnest.hardware_arrays.effect_arrays`): a
+    zero spares what its MAC would access, but a gated operand is read to be known.
+
+    Args:
+        zeros: what becomes of zeros among weights and inputs.
+        density: float64[n, 2], shares of nonzero weights and inputs.
+    """
+    left = np.where([z != "computed" for z in zeros], density, 1.0)
+    shares = np.repeat(left.prod(axis=1)[:, None], OUTPUTS + 1, axis=1)
+    for t, other in ((WEIGHTS, INPUTS), (INPUTS, WEIGHTS)):
+        if zeros[t] == "gated":
+            shares[:, t] = left[:, other]
+    return shares
+
+
+def served_by(hardware: Hardware, zeros: Sparsity) -> tuple[float, float, float]:
+    """Return :func:`served_shares` of a layer with such zeros."""
+    effects, density = hardware.effects, np.array([[zeros.weights, zeros.inputs]])
+    (shares,) = served_shares((effects.weight_zeros, effects.input_zeros), density).tolist()
+    return shares[WEIGHTS], shares[INPUTS], shares[OUTPUTS]
+
+
 class MacWork:
     """Layers that run on MACs.
 
@@ -66,6 +91,7 @@ class MacWork:
         self._products: dict[tuple[Dim, ...], Floats] = {}
         self._busy: dict[tuple[str, str], Floats] = {}
         self._energy: dict[tuple[str, str], float] = {}
+        self._served: dict[tuple[str, str], tuple[float, float, float]] = {}
         self._occupied: dict[Parallelism, Floats] = {}
         self._cycles: dict[Parallelism, float] = {}
 
@@ -97,6 +123,20 @@ class MacWork:
             working = np.where(spared, self._density, 1.0).prod(axis=1)
             energetic = self._energy[zeros] = float((self._macs * working).sum())
         return energetic
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all layers."""
+        return int(self._macs.sum())
+
+    def served(self, zeros: tuple[str, str]) -> tuple[float, float, float]:
+        """Return the least share of the MACs' accesses to weights, inputs and results that zeros
+        leave to any of the layers."""
+        if zeros not in self._served:
+            shares = served_shares(zeros, self._density)
+            weights, inputs, outputs = shares.min(axis=0, initial=1.0).tolist()
+            self._served[zeros] = weights, inputs, outputs
+        return self._served[zeros]
 
     def occupied(self, parallel: Parallelism) -> Floats:
         """MACs that each layer can occupy at once, float64[n].

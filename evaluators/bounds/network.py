@@ -1,59 +1,48 @@
 """Lower bounds on what a network costs: layer by layer, and under any fusion plan."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators.loopnest import StreamedVectors, vector_least
+from archloom.evaluators.loopnest import vector_least
 from archloom.space import Infeasible
-from archloom.space.fusion import computations
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
-from archloom.space.workload import Layer, Network, Sparsity, remembered
+from archloom.space.workload import OUTPUTS, Network, Sparsity
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats
 from ..hardware import access_costs, edp_js
 from .compulsory import (
-    demand,
     demanded,
-    dram_word_pj,
+    dram_shares,
     energy_bound_pj,
     latency_bound_cycles,
     least_dram_bits,
-    least_weight_words,
-    operands_pj,
+    rates_of,
 )
 from .layer import design_and_prices, layer_bound, word_bytes
 from .layer_kernel import (
     CYCLES,
     ENERGY_PJ,
-    LayerBatch,
-    batch_costs,
     dram_words,
-    fill_keys,
 )
-from .layer_work import Works, works_of
-from .level_capacity import Design, Shares, shares_of
-from .mac_work import MacWork, parallelism
-from .needed_outputs import needed
+from .level_capacity import Design
+from .mac_work import served_by
+from .network_work import Nests, Plans, network_work, remember_in
+from .rounding import (
+    HALF_GRAIN_PJ,
+    TileRounding,
+    evaluation_pj,
+    grains_below,
+    tile_rounding,
+    whole_cycles,
+)
 from .word_prices import Prices
 
-#: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
-#: steady weights, or all
-Plans = Literal["layer_by_layer", "any", "steady"]
-
-#: passes of a network that are remembered, levels, and meshes of designs: up to some kB for each;
-#: then all are forgotten
+#: passes of a network that are remembered
 _MOST_PASSES: Final = 1024
-_MOST_LEVELS: Final = 1024
-_MOST_MESHES: Final = 256
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -71,173 +60,6 @@ class NetworkBound:
     latency_cycles: float
     dram_bytes: float
     edp_js: float
-
-
-class _Fills(NamedTuple):
-    """What it costs at the least to fill a level for each of B layers.
-
-    Attributes:
-        masks: int64[K], sets of tensors that a mapping may keep there.
-        ports, pj: float64[B, K, 3] and [B, K, 1], units through its ports, and energy.
-    """
-
-    masks: Ints
-    ports: Floats
-    pj: Floats
-
-
-class _Nests(NamedTuple):
-    """Distinct layers on MACs that have the same zeros.
-
-    Attributes:
-        bounds, windows: int64[B, 8] and int64[B, 2, 4].
-        times: int64[B], how often each runs.
-        whole: float64[B], how often each runs and every result is read, as much as masks leave of
-            it.
-        weights: int64[B], words of the weights of each.
-        owned: int64[B], how often it then brings weights that no other layer uses.
-        works: of the layers.
-        shares: what meshes leave to them, by meshes.
-        fills: of levels, by :func:`fill_keys`.
-    """
-
-    bounds: Ints
-    windows: Ints
-    times: Ints
-    whole: Floats
-    weights: Ints
-    owned: Ints
-    works: Works
-    shares: dict[bytes, Shares]
-    fills: dict[bytes, _Fills]
-
-    def costs(self, design: Design, prices: Prices) -> Floats:
-        """Return energy and cycles of the layers, as :func:`layer_costs` does.
-
-        Designs often have meshes or buffers in common, and what these leave to the layers is
-        remembered.
-        """
-        keys, levels = fill_keys(design, prices), len(design.shared)
-        ports, pj = (np.full((len(self.bounds), levels, 8, kinds), np.inf) for kinds in (3, 1))
-        missing = np.ones(levels, np.int64)
-        for p in range(levels):
-            if (fills := self.fills.get(keys[p])) is not None:
-                missing[p] = 0
-                ports[:, p, fills.masks], pj[:, p, fills.masks] = fills.ports, fills.pj
-        batch = LayerBatch(self.works, self._shares(design), ports, pj, missing)
-        found: Floats = batch_costs(design, prices, batch)
-        for p in np.flatnonzero(missing).tolist():
-            # all that a mapping may keep there
-            masks = np.flatnonzero(pj[0, p, :, 0] < np.inf)
-            fills = _Fills(masks, ports[:, p, masks], pj[:, p, masks])
-            _remember(self.fills, _MOST_LEVELS, keys[p], fills)
-        return found
-
-    def _shares(self, design: Design) -> Shares:
-        meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
-        if (shares := self.shares.get(meshes)) is None:
-            shares = shares_of(design, self.bounds)
-            _remember(self.shares, _MOST_MESHES, meshes, shares)
-        return shares
-
-
-def _remember(known: dict[Key, Value], most: int, key: Key, value: Value) -> None:
-    """Add to what is known; all of it is forgotten when it is too much."""
-    if len(known) >= most:
-        known.clear()
-    known[key] = value
-
-
-class _Operator(NamedTuple):
-    """A distinct layer on the vector unit.
-
-    Attributes:
-        layer: one of those that are the same.
-        times: how often it runs.
-        whole: how often it runs and every result is read, as much as a mask leaves of it.
-        folded: whether it runs in the time of the array.
-    """
-
-    layer: Layer
-    times: int
-    whole: float
-    folded: bool
-
-
-class _Work(NamedTuple):
-    """Work of one pass of a network.
-
-    Attributes:
-        nests: layers on MACs, by their zeros.
-        partly: work of the layers on MACs of whose result only a part is read.
-        vector: distinct layers on the vector unit.
-        streamed: the distinct layers on the vector unit, each by itself.
-        runs: float64[n], how often each of them runs.
-        passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
-    """
-
-    nests: dict[Sparsity, _Nests]
-    partly: MacWork
-    vector: tuple[_Operator, ...]
-    streamed: StreamedVectors
-    runs: Floats
-    passes: dict[tuple[Hardware, Plans], tuple[float, float]]
-
-
-@remembered
-def network_work(network: Network) -> _Work:
-    """Return the work of one pass."""
-    read = needed(network).outputs
-    shared = {layer.weights_of for layer in network.layers}
-    # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights; a
-    # mask leaves the same part of all that are equal
-    counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]] = {}
-    partly = []
-    for layer, outputs in zip(network.layers, read, strict=True):
-        if layer.uses_macs:
-            window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
-            count = counts.setdefault(_zeros(layer), {}).setdefault(
-                (layer.bounds, tuple(window), layer.pairs, least_weight_words(layer)), [0, 0, 0]
-            )
-            partly.append(outputs < layer.p * layer.q)
-            alone = not layer.weights_of and layer.name not in shared
-            count[0] += 1
-            count[1] += int(not partly[-1])
-            count[2] += int(not partly[-1] and alone)
-    nests = {}
-    for zeros, found in counts.items():
-        bounds, windows, pairs, weights = (
-            np.array(part, np.int64) for part in zip(*found, strict=True)
-        )
-        times, runs_whole, owned = np.array(list(found.values()), np.int64).T
-        whole = runs_whole * (pairs[:, 0] / pairs[:, 1])
-        works = works_of(bounds, windows)
-        nests[zeros] = _Nests(bounds, windows, times, whole, weights, owned, works, {}, {})
-    vector = _operators(network, read)
-    streamed = StreamedVectors([one.layer for one in vector])
-    runs = np.array([float(one.times) for one in vector])
-    some = demand(network).work.some(np.array(partly, np.bool_))
-    return _Work(nests, some, vector, streamed, runs, {})
-
-
-def _zeros(layer: Layer) -> Sparsity:
-    """Zeros of a layer; rows of its weights matter only where these are packed."""
-    return Sparsity(*layer.density) if layer.packed_words is None else layer.sparsity
-
-
-def _operators(network: Network, read: Sequence[int]) -> tuple[_Operator, ...]:
-    """Operators of the vector unit: each costs the same wherever it stands."""
-    hidden = {i for found in computations(network) for i in found.folded}
-    runs, whole = Counter[tuple[Layer, bool]](), Counter[tuple[Layer, bool]]()
-    for i, (layer, outputs) in enumerate(zip(network.layers, read, strict=True)):
-        if not layer.uses_macs:
-            operator = replace(layer, name="operator", weights_of=""), i in hidden
-            runs[operator] += 1
-            whole[operator] += int(outputs == layer.p * layer.q)
-    return tuple(
-        _Operator(layer, times, whole[layer, folded] * (layer.pairs[0] / layer.pairs[1]), folded)
-        for (layer, folded), times in runs.items()
-    )
 
 
 def one_by_one(network: Network, hardware: Hardware, plans: Plans) -> bool:
@@ -267,7 +89,9 @@ def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
 def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, float]:
     """Return energy (pJ) and cycles of :func:`layer_by_layer_bound`, which take half its time."""
     work = network_work(packed(network, hardware))
-    energy_pj = cycles = 0.0
+    # what rounding takes off each layer, for each image at most, and off the leakage
+    energy_pj = -network.batch * len(network.layers) * evaluation_pj(len(hardware.levels))
+    energy_pj, cycles = energy_pj - HALF_GRAIN_PJ, 0.0
     for zeros, nests in work.nests.items():
         design, prices = design_and_prices(hardware, zeros)
         costs = nests.times @ nests.costs(design, prices)
@@ -275,10 +99,10 @@ def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, fl
         cycles += float(costs[1])
     if work.vector:
         dynamic_pj, busy = work.streamed.costs(hardware)
-        # sums of grains are exact in any order
         energy_pj += float(work.runs @ dynamic_pj)
         cycles += float(work.runs @ busy)
-    return energy_pj + cycles * access_costs(hardware).leakage_pj_per_cycle, cycles
+    energy_pj += cycles * access_costs(hardware).leakage_pj_per_cycle
+    return grains_below(energy_pj), cycles
 
 
 def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
@@ -291,7 +115,7 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
     network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
     known, key = network_work(network).passes, (hardware, plans)
     if key not in known:
-        _remember(known, _MOST_PASSES, key, _tight_pass(network, hardware, plans))
+        remember_in(known, _MOST_PASSES, key, _tight_pass(network, hardware, plans))
     return known[key]
 
 
@@ -317,34 +141,32 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     if isinstance(cores, Infeasible):
         return layer_by_layer_bound(network, hardware)
     network = packed(network, hardware)
-    work, costs = network_work(network), access_costs(hardware)
-    need = demanded(network, hardware, steady)
-    energy_pj = cycles = 0.0
+    work, need = network_work(network), demanded(network, hardware, steady)
+    rates, energy_pj, cycles = rates_of(need, hardware), 0.0, 0.0
     for zeros, nests in work.nests.items():
         inside = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
         cycles += float(nests.whole @ inside[:, CYCLES])
-        cycles += _waits(hardware, nests, inside[:, CYCLES])
+        cycles += _waits(hardware, zeros, nests, inside[:, CYCLES])
     for one in work.vector:
         # the unit works from the buffer, whose ports may take longer than it does
         access_pj, port_cycles = vector_least(one.layer, hardware)
-        energy_pj += one.whole * access_pj
+        energy_pj += one.whole * access_pj * rates.rounding.vectors
         if not one.folded:
             own = one.layer.vector_ops / hardware.vector_lanes
             cycles += one.whole * max(0.0, port_cycles - own)
-    parallel = parallelism(hardware)
-    cycles += work.partly.cycles(parallel) + need.serial_ops / hardware.vector_lanes
-    cycles = max(cycles, latency_bound_cycles(network, hardware, steady))
-    energy_pj += work.partly.energetic(parallel.zeros) * (costs.mac_pj + operands_pj(hardware))
-    energy_pj += need.vector_ops * costs.vector_op_pj
-    energy_pj += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
+    cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
+    cycles = max(whole_cycles(cycles), latency_bound_cycles(network, hardware, steady))
+    energy_pj += rates.macs_pj(work.partly) + need.vector_ops * rates.vector_op_pj
+    energy_pj += need.paid_words(hardware) * rates.word_pj
+    energy_pj = rates.below_costs(energy_pj + cycles * rates.leakage_pj, need)
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
     dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
     return NetworkBound(energy_pj, cycles, dram_bytes, edp)
 
 
-def _waits(hardware: Hardware, nests: _Nests, busy: Floats) -> float:
+def _waits(hardware: Hardware, zeros: Sparsity, nests: Nests, busy: Floats) -> float:
     """Return cycles for which layers wait for their own weights, whatever the plan, beyond those
     for which they are ``busy``.
 
@@ -353,16 +175,25 @@ def _waits(hardware: Hardware, nests: _Nests, busy: Floats) -> float:
     """
     if "weights" in hardware.levels[-2].keeps:
         return 0.0
+    paid, *_ = dram_shares(hardware, served_by(hardware, zeros))
     narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
-    fetched = nests.weights * (narrow / hardware.levels[-1].bandwidth_words)
+    fetched = nests.weights * (paid * narrow / hardware.levels[-1].bandwidth_words)
     return float(nests.owned @ np.maximum(0.0, fetched - busy))
 
 
 def inside_costs(
-    hardware: Hardware, cores: Cores, zeros: Sparsity, nests: _Nests
+    hardware: Hardware, cores: Cores, zeros: Sparsity, nests: Nests
 ) -> NDArray[np.float64]:
-    """float64[B, 2], energy and cycles of each nest without DRAM."""
-    fused = nests.costs(*_in_buffer(cores.one, zeros))
+    """float64[B, 2], energy and cycles of each nest without DRAM.
+
+    The energy is what rounding leaves of that of tiles; what it takes off a layer by itself is not
+    subtracted.
+    """
+    rounding = _rounding(hardware, zeros)
+    fused = nests.costs(*_in_buffer(cores.one, zeros, rounding.buffer))
+    if rounding.mac_pj:
+        spared = nests.bounds.prod(axis=1, dtype=np.float64) * rounding.mac_pj
+        fused[:, ENERGY_PJ] = np.maximum(0.0, fused[:, ENERGY_PJ] - spared)
     if cores.count == 1:
         return fused
     # at best all cores work on it all the time
@@ -381,12 +212,21 @@ def without_dram(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
 
 
 @lru_cache(maxsize=1024)
-def _in_buffer(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
-    """Design and prices as if all operands lived in the fusion level, and DRAM cost nothing."""
+def _rounding(hardware: Hardware, zeros: Sparsity) -> TileRounding:
+    return tile_rounding(hardware, served_by(hardware, zeros)[OUTPUTS])
+
+
+@lru_cache(maxsize=1024)
+def _in_buffer(hardware: Hardware, zeros: Sparsity, left: float) -> tuple[Design, Prices]:
+    """Design and prices as if all operands lived in the fusion level, and DRAM cost nothing.
+
+    Rounding leaves the share ``left`` of what that level's accesses cost.
+    """
     level = hardware.levels[-2]
     staged = ("weights" in level.keeps, True, True)
     design, prices = design_and_prices(hardware, zeros, staged)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
+    accesses[-2] *= left
     if level.optional:
         # operands of a layer that runs by itself may pass the buffer, and cost nothing there
         accesses[-2] = ports[:, -2] = 0.0

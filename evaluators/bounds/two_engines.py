@@ -14,11 +14,13 @@ from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, fusion_cores, packed, pass_batch
 from archloom.space.workload import Network
 
-from .compulsory import demand, engine_cycles
+from .compulsory import demand, dram_shares, engine_cycles
 from .layer import layer_bound, word_bytes
 from .layer_kernel import CYCLES, dram_words
-from .mac_work import parallelism
-from .network import Plans, inside_costs, network_work, one_by_one, without_dram
+from .mac_work import parallelism, served_by
+from .network import inside_costs, one_by_one, without_dram
+from .network_work import Plans, network_work
+from .rounding import ROUNDING
 
 
 class EngineDemand(NamedTuple):
@@ -36,7 +38,12 @@ class EngineDemand(NamedTuple):
 def engine_demand(network: Network, hardware: Hardware) -> EngineDemand:
     """Return what no plan and no mappings go below, from compulsory work alone."""
     need = demand(packed(network, hardware), pass_batch(network, hardware))
-    return EngineDemand(*engine_cycles(need, hardware))
+    return _surely(*engine_cycles(need, hardware))
+
+
+def _surely(compute_cycles: float, pin_cycles: float) -> EngineDemand:
+    """Return sums of cycles that no other order of adding up makes less."""
+    return EngineDemand(compute_cycles * (1 - ROUNDING), pin_cycles * (1 - ROUNDING))
 
 
 def tight_engine_demand(network: Network, hardware: Hardware, plans: Plans) -> EngineDemand:
@@ -52,8 +59,8 @@ def tight_engine_demand(network: Network, hardware: Hardware, plans: Plans) -> E
     least = engine_demand(network, hardware)
     cores = fusion_cores(hardware)
     if isinstance(cores, Infeasible) or one_by_one(network, hardware, plans):
-        compute, pins = _layer_by_layer(network, hardware)
-        return EngineDemand(max(least.compute_cycles, compute), max(least.pin_cycles, pins))
+        tight = _surely(*_layer_by_layer(network, hardware))
+        return EngineDemand(*map(max, least, tight))
     work, compute = network_work(network), 0.0
     for zeros, nests in work.nests.items():
         inside = inside_costs(hardware, cores, zeros, nests)
@@ -65,7 +72,8 @@ def tight_engine_demand(network: Network, hardware: Hardware, plans: Plans) -> E
         compute += one.whole * max(0.0, port_cycles - own)
     compute += work.partly.cycles(parallelism(hardware))
     compute += demand(network).serial_ops / hardware.vector_lanes
-    return EngineDemand(max(least.compute_cycles, compute), least.pin_cycles)
+    tight = _surely(compute, 0.0)
+    return EngineDemand(*map(max, least, tight))
 
 
 def _layer_by_layer(network: Network, hardware: Hardware) -> tuple[float, float]:
@@ -74,7 +82,7 @@ def _layer_by_layer(network: Network, hardware: Hardware) -> tuple[float, float]
     compute = dram_bytes = 0.0
     for zeros, nests in work.nests.items():
         design, prices = without_dram(hardware, zeros)
-        sizes = word_bytes(hardware, zeros)
+        sizes = word_bytes(hardware, zeros) * dram_shares(hardware, served_by(hardware, zeros))
         costs = nests.costs(design, prices)
         compute += float(nests.times @ costs[:, CYCLES])
         dram_bytes += float(nests.times @ dram_words(design, sizes, nests.bounds, nests.windows))

@@ -5,7 +5,7 @@ from math import exp, inf, log
 from typing import Final
 
 from archloom.evaluators import Floats
-from archloom.evaluators.bounds import problem_bound
+from archloom.evaluators.bounds import least_costs
 from archloom.evaluators.loopnest import LayerCost, MappingProblem, padded_bounds
 
 from .objectives import ln_scores
@@ -62,10 +62,9 @@ def least_score(problem: MappingProblem, weights: Floats | None = None) -> float
     more runs costs less. Minus infinity where something with a weight may cost nothing. ``weights``
     are exponents of energy and latency, None for the problem's own.
     """
-    bound, setup = problem_bound(problem), problem.setup
-    energy = bound.dynamic_pj + setup.leakage_pj * bound.latency_cycles
+    (energy_pj, cycles), setup = least_costs(problem), problem.setup
     exponents = setup.weights if weights is None else weights
-    return float(ln_scores(exponents, energy, bound.latency_cycles))
+    return float(ln_scores(exponents, energy_pj + setup.leakage_pj * cycles, cycles))
 
 
 def gap_percent(problem: MappingProblem, cost: LayerCost) -> float:

@@ -40,6 +40,7 @@ INLINE = "--study smallest.yaml --seeds 1 --trials 2 --executor inline --out run
 
 #: script: the runs of its smallest size, one after another
 RUNS: Final = {
+    "agreement/bounds_below_costs": ["--triples 12"],
     "agreement/exact_by_enumeration": ["--problems 4"],
     "agreement/front_by_enumeration": ["--space few.yaml --area 3 --tdp 0.8"],
     "agreement/integer_by_enumeration": ["--problems 2"],

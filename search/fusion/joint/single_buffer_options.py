@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
+from archloom.evaluators.bounds import HALF_GRAIN_PJ
 from archloom.evaluators.fusion.buffer import buffer_words
-from archloom.search.fusion.nest import HALF_GRAIN_PJ
 from archloom.search.fusion.tiling import even_sides
 from archloom.space.fusion import FusionGroup, Pin
 

@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .every import (
-        HALF_GRAIN_PJ as HALF_GRAIN_PJ,
-        NestLimit as NestLimit,
-        nests_below as nests_below,
-    )
+    from .every import NestLimit as NestLimit, nests_below as nests_below
     from .facts import NestFacts as NestFacts, shared_out as shared_out
     from .nests import (
         MOST_MEMBERS as MOST_MEMBERS,

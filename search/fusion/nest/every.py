@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
+from archloom.evaluators.bounds import HALF_GRAIN_PJ
 from archloom.evaluators.fusion.nest import NestGroup, depths, nest_faults
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
@@ -30,9 +31,6 @@ MOST_LOOPS: Final = 2
 #: members stay for others (ours): small groups have fewer
 _MOST_STAYS: Final = 2**16
 _MOST_RESULTS: Final = 64
-
-#: half of the grain that energies are rounded to (``evaluators/loopnest/layer_cost.py``)
-HALF_GRAIN_PJ: Final = 2.0**-9
 
 
 Bools: TypeAlias = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from math import inf, log1p, prod
 from typing import NamedTuple
 
-from archloom.evaluators.bounds import ROUNDING, problem_bound
+from archloom.evaluators.bounds import ROUNDING, least_costs
 from archloom.evaluators.loopnest import MappingProblem, padded_bounds
 from archloom.space.workload import P
 
@@ -83,14 +83,14 @@ class _Floor(NamedTuple):
 
 
 def _floor_of(problem: MappingProblem) -> _Floor:
-    setup, bound = problem.setup, problem_bound(problem)
+    setup, (energy_pj, cycles) = problem.setup, least_costs(problem)
     a, b = setup.weights.tolist()
     rate = float(setup.fanout.prod(dtype=float)) / setup.busy
     price = setup.working * setup.mac_pj
     return _Floor(
         (a, b),
-        bound.dynamic_pj,
-        bound.latency_cycles,
+        energy_pj,
+        cycles,
         price,
         rate,
         setup.leakage_pj,

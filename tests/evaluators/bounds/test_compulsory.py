@@ -9,6 +9,7 @@ from archloom.evaluators.bounds.compulsory import (
     edp_bound,
     energy_bound_pj,
     latency_bound_cycles,
+    rates_of,
 )
 from archloom.evaluators.bounds.network import any_plan_bound, layer_by_layer_bound
 from archloom.evaluators.fusion import group_cost
@@ -63,21 +64,20 @@ IDS += ["four-cores", "strict-cores"]
 
 def check(cost, net, hardware):
     steady = any(group.group.steady for group in cost.groups)
-    # an energy of a report is rounded to 2**-8 pJ, a few hundred times
-    assert cost.energy_pj >= energy_bound_pj(net, hardware, steady) - 1
+    assert cost.energy_pj >= energy_bound_pj(net, hardware, steady)
     assert cost.latency_cycles >= latency_bound_cycles(net, hardware, steady)
     bounds = [any_plan_bound(net, hardware, steady)]
     if all(group.peak_words == 0 for group in cost.groups):
         bounds.append(layer_by_layer_bound(net, hardware))
     for bound in bounds:
-        assert cost.energy_pj >= bound.energy_pj - 1
+        assert cost.energy_pj >= bound.energy_pj
         assert cost.latency_cycles >= bound.latency_cycles
         assert cost.dram_bytes >= bound.dram_bytes
-        assert cost.edp_js >= bound.edp_js * (1 - 1e-9)
+        assert cost.edp_js >= bound.edp_js
     # the sharper the more is known
     assert bounds[0].energy_pj >= energy_bound_pj(net, hardware, steady)
     assert bounds[0].latency_cycles >= latency_bound_cycles(net, hardware, steady)
-    assert bounds[-1].edp_js >= bounds[0].edp_js * (1 - 1e-9)
+    assert bounds[-1].edp_js >= bounds[0].edp_js
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -270,11 +270,16 @@ def test_one_layer_by_hand():
     costs = access_costs(hardware)
     # each MAC reads a weight and an input from its registers and writes a partial sum
     registers = costs.read_pj[0, 0] + costs.read_pj[0, 1] + costs.write_pj[0, 2]
-    assert energy_bound_pj(net, hardware) == pytest.approx(
-        layer.macs * (costs.mac_pj + registers)
-        + words * 64
+    least = rates_of(demand(net), hardware)
+    assert least.mac_pj == costs.mac_pj + registers
+    # rounding takes some hundredths of a pJ off each tile, which writes to DRAM at least once
+    assert 64 - 0.03 < least.word_pj < 64
+    exactly = (
+        layer.macs * least.mac_pj
+        + words * least.word_pj
         + layer.macs / 16 * costs.leakage_pj_per_cycle
     )
+    assert 0 < exactly - energy_bound_pj(net, hardware) < 0.04
 
 
 def test_a_mapping_can_reach_the_latency_bound():

@@ -35,20 +35,25 @@ from ...cases.designs import edge, tpu_like
 from ...cases.mapped_layers import drawn
 from ...cases.sweeps import sweep
 
+#: more than rounding takes off a layer on up to four levels, and off its leakage
+ROUNDED_PJ = 0.04
+
 #: what is bounded, as (what a run has, what the bound says)
 FIGURES = ("energy", "cycles", "edp", "moved", "crossing")
 
 
 def figures(problem, run):
     """Return for each of FIGURES what a mapping takes and what it takes at the least."""
-    bound = problem_bound(problem)
-    assert least_costs(problem) == (bound.dynamic_pj, bound.latency_cycles)
+    bound, (least_pj, least_cycles) = problem_bound(problem), least_costs(problem)
+    assert bound.latency_cycles == least_cycles
+    # of energies that are not rounded yet
+    assert bound.dynamic_pj <= least_pj <= bound.dynamic_pj * (1 + 1e-9) + 0.05
     cycles = max(run.chip_cycles, run.dram_cycles)
     leakage = problem.setup.leakage_pj
-    least = bound.dynamic_pj + leakage * bound.latency_cycles
+    least = least_pj + leakage * bound.latency_cycles
     edp = (run.energy_pj + leakage * cycles) * cycles
     return {
-        "energy": (run.energy_pj, bound.dynamic_pj),
+        "energy": (run.energy_pj, least_pj),
         "cycles": (cycles, bound.latency_cycles),
         "edp": (edp, least * bound.latency_cycles),
         "moved": (run.words[:, 0], bound.moved_words),
@@ -58,7 +63,7 @@ def figures(problem, run):
 
 def check(problem, run):
     for name, (taken, least) in figures(problem, run).items():
-        assert np.all(taken >= least * (1 - 1e-12)), name
+        assert np.all(taken >= least), name
 
 
 @pytest.mark.parametrize("part", sweep(range(6), 1))
@@ -95,7 +100,7 @@ def test_no_mapping_that_is_cut_at_its_edges_is_below_the_bounds(seed):
     bound, setup = problem_bound(padded), problem.setup
     for i in np.flatnonzero(evaluate_batch(setup, loops, keep)[0] == VALID):
         cost = imperfect_cost(setup, loops[i], keep[i])
-        assert cost.dynamic_pj >= bound.dynamic_pj * (1 - 1e-12)
+        assert cost.dynamic_pj >= least_costs(padded)[0] >= bound.dynamic_pj
         assert max(cost.chip_cycles, cost.dram_cycles) >= bound.latency_cycles
         assert (cost.totals.sum(axis=(1, 2)) >= bound.moved_words).all()
 
@@ -119,7 +124,7 @@ def test_no_search_gets_below_the_bounds():
     assert len(searched()) > 250
     for goal, _, all_figures in searched():
         for name, (taken, least) in all_figures.items():
-            assert np.all(taken >= least * (1 - 1e-12)), f"{name}, searching for {goal}"
+            assert np.all(taken >= least), f"{name}, searching for {goal}"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,8 @@ def test_a_product_in_a_buffer_that_holds_it_moves_each_word_once():
     assert bound.compulsory_words == (256, 256, 256)
     # a MAC reads two operands and updates a sum, which it reads first but for the first time
     assert bound.moved_words[0] == pytest.approx(4 * 4096 - 256 + 2 * 256)
-    assert bound.dynamic_pj == pytest.approx(4096 + 4 * 4096 - 256 + 2 * 256 + 3 * 256)
+    exactly = 4096 + 4 * 4096 - 256 + 2 * 256 + 3 * 256
+    assert 0 < exactly - bound.dynamic_pj < ROUNDED_PJ
 
 
 def test_private_buffers_hold_more_than_a_shared_one_of_the_same_words():
@@ -271,7 +277,7 @@ def test_the_best_of_all_mappings_is_near_the_bound(bounds, words, private, buff
     status, energy, _, _ = evaluate_batch(
         problem.setup, nests, np.ones((len(nests), 2, 3), np.uint8)
     )
-    best, least = energy[status == VALID].min(), problem_bound(problem).dynamic_pj
+    best, least = energy[status == VALID].min(), least_costs(problem)[0]
     assert least <= best <= most * least
 
 
@@ -290,7 +296,7 @@ def test_energy_adds_leakage_over_the_least_time():
     layer, hardware = gemm(64, 64, 64), preset("eyeriss")
     bound = layer_bound(layer, hardware)
     leakage = access_costs(hardware).leakage_pj_per_cycle * bound.latency_cycles
-    assert bound.energy_pj == bound.dynamic_pj + leakage
+    assert 0 < bound.dynamic_pj + leakage - bound.energy_pj < ROUNDED_PJ
     seconds = bound.latency_cycles / (hardware.frequency_mhz * 1e6)
     assert bound.edp_js == pytest.approx(bound.energy_pj * 1e-12 * seconds)
 
@@ -332,7 +338,7 @@ def test_one_mapping_by_hand_meets_its_bound():
     bound = problem_bound(problem)
     assert run.words[-1, 0] == 2 * 4 * 32 + 16
     assert run.words[-1, 0] == pytest.approx(bound.moved_words[-1], rel=1e-9)
-    assert run.energy_pj == pytest.approx(bound.dynamic_pj, rel=1e-9)
+    assert 0 < run.energy_pj - bound.dynamic_pj < ROUNDED_PJ
     assert prod(problem.bounds) == bound.latency_cycles
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from archloom.evaluators.bounds import network as network_module
+from archloom.evaluators.bounds import network_work as work_module
 from archloom.evaluators.bounds.layer import design_and_prices
 from archloom.evaluators.bounds.layer_kernel import layer_costs
-from archloom.evaluators.bounds.network import network_work, without_dram
+from archloom.evaluators.bounds.network import without_dram
+from archloom.evaluators.bounds.network_work import network_work
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
@@ -30,8 +31,8 @@ def some_designs(name: str, count: int) -> list[Hardware]:
 def test_designs_before_change_no_bound(
     space: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network_module, "_MOST_LEVELS", most)
-    monkeypatch.setattr(network_module, "_MOST_MESHES", most)
+    monkeypatch.setattr(work_module, "_MOST_LEVELS", most)
+    monkeypatch.setattr(work_module, "_MOST_MESHES", most)
     designs, known = some_designs(space, 25), 0
     # networks are shared within a process, and other tests' designs must not be known
     fresh = replace(network("mobilenetv2").with_batch(3))

@@ -22,7 +22,6 @@ from archloom.space.networks.registry import network
 from ...cases.sweeps import sweep
 
 NETWORKS = (network("tiny_cnn"), network("tiny_mobile").with_batch(2), network("tiny_mlp"))
-ROUNDED = 1 - 1e-9
 
 
 def drawn(space: HardwareSpace, rng: np.random.Generator) -> Hardware:
@@ -61,8 +60,8 @@ def test_no_chain_takes_less_of_an_engine(template: str, fusion: str, seed: int)
         moved = float(chain.weight_bytes.sum() + chain.map_bytes.sum()) / per_cycle
         assert 0 < loose.compute_cycles <= tight.compute_cycles
         assert 0 < loose.pin_cycles <= tight.pin_cycles
-        assert tight.compute_cycles * ROUNDED <= chain.cycles.sum()
-        assert tight.pin_cycles * ROUNDED <= moved
+        assert tight.compute_cycles <= chain.cycles.sum()
+        assert tight.pin_cycles <= moved
 
 
 #: parameters of CASCO's edge space: more of them never makes a chip slower
@@ -87,7 +86,7 @@ def test_no_demand_falls_when_a_chip_gets_worse(name: str, plans) -> None:
                 if isinstance(chip, Hardware)
             ]
             worse, better = np.array(seconds[:-1]), np.array(seconds[1:])
-            assert (worse >= better * ROUNDED).all()
+            assert (worse >= better * (1 - 1e-9)).all()
         seen += 1
 
 

@@ -106,7 +106,6 @@ HARDWARE = [edge(1 << 20), edge(4096), edge(1 << 20, channels=64), eyeriss_like(
 
 @pytest.mark.parametrize("hardware", HARDWARE, ids=lambda h: f"{h.name}-{h.levels[1].total_bytes}")
 def test_no_plan_of_any_network_is_below_the_bounds(hardware):
-    """Words exactly; energies of a report are rounded to 2**-8 pJ."""
     fused = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -122,9 +121,9 @@ def test_no_plan_of_any_network_is_below_the_bounds(hardware):
             fused += any(len(group.group.layers) > 1 for group in cost.groups)
             assert cost.dram_reads + cost.dram_writes >= demand(network).dram_words
             for bound in (any_plan,) if number else (any_plan, alone):
-                assert cost.energy_pj >= bound.energy_pj - 1
-                assert cost.latency_cycles >= bound.latency_cycles * (1 - 1e-12)
-                assert cost.dram_bytes >= bound.dram_bytes * (1 - 1e-12)
-            least = edp_bound([network], hardware) * (1 - 1 / cost.energy_pj)
-            assert cost.edp_js >= least * (1 - 1e-9)
+                assert cost.energy_pj >= bound.energy_pj
+                assert cost.latency_cycles >= bound.latency_cycles
+                assert cost.dram_bytes >= bound.dram_bytes
+            # a geometric mean of one is not exact
+            assert cost.edp_js >= edp_bound([network], hardware) * (1 - 1e-12)
     assert fused >= 20

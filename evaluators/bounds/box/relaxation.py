@@ -28,8 +28,9 @@ from archloom.space.design_space import (
 from archloom.space.hardware import AccessEnergy, Effects, Hardware, Storage, StorageLevel
 from archloom.space.workload import Tensor
 
-from ..arrays import Floats
-from .box_parts import ChipFloor, LevelFloor, OpenLevel, WordEnergy
+from ...arrays import Floats
+from ..rounding import ROUNDING
+from .parts import ChipFloor, LevelFloor, OpenLevel, WordEnergy
 
 #: Slices of a space by the number of MACs.
 MOST_SLICES: Final = 40
@@ -130,7 +131,11 @@ class Relaxation:
         priced = structure.mac_pj is not None and all(f.level.switches.energy for f in floors)
         # mW over MHz is nJ
         leakage_pj = chip.static_mw / chip.clock_mhz * (0.0 if priced else 1e3)
-        return Relaxed(hardware, slices, macs, chip.area_mm2, chip.tdp_w, leakage_pj)
+        # designs add up the same parts in another order
+        area_mm2, tdp_w, leakage_pj = (
+            least * (1 - ROUNDING) for least in (chip.area_mm2, chip.tdp_w, leakage_pj)
+        )
+        return Relaxed(hardware, slices, macs, area_mm2, tdp_w, leakage_pj)
 
     def _mac_counts(self, box: Box) -> Floats | None:
         """Return all numbers of MACs of designs of a box; None if they are too many."""

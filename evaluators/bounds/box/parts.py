@@ -15,8 +15,8 @@ from archloom.space.design_space import LevelTemplate
 from archloom.space.hardware import AccessEnergy, Storage
 from archloom.space.workload import Tensor
 
-from ..arrays import Floats
-from ..hardware import MAC_WORDS
+from ...arrays import Floats
+from ...hardware import MAC_WORDS
 
 
 class LevelFloor(NamedTuple):

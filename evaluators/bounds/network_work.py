@@ -1,0 +1,201 @@
+"""Work of a network as bounds count it: distinct layers, how often each runs, and what is known of
+them on the levels and meshes of designs that were looked at before."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from archloom.evaluators.loopnest import StreamedVectors
+from archloom.space.fusion import computations
+from archloom.space.hardware import Hardware
+from archloom.space.workload import Layer, Network, Sparsity, remembered
+
+from ..arrays import Floats, Ints
+from .compulsory import demand, least_weight_words
+from .layer_kernel import LayerBatch, batch_costs, fill_keys
+from .layer_work import Works, works_of
+from .level_capacity import Design, Shares, shares_of
+from .mac_work import MacWork
+from .needed_outputs import needed
+from .word_prices import Prices
+
+#: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
+#: steady weights, or all
+Plans = Literal["layer_by_layer", "any", "steady"]
+
+#: levels and meshes of designs that are remembered: up to some kB for each; then all are forgotten
+_MOST_LEVELS: Final = 1024
+_MOST_MESHES: Final = 256
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class _Fills(NamedTuple):
+    """What it costs at the least to fill a level for each of B layers.
+
+    Attributes:
+        masks: int64[K], sets of tensors that a mapping may keep there.
+        ports, pj: float64[B, K, 3] and [B, K, 1], units through its ports, and energy.
+    """
+
+    masks: Ints
+    ports: Floats
+    pj: Floats
+
+
+class Nests(NamedTuple):
+    """Distinct layers on MACs that have the same zeros.
+
+    Attributes:
+        bounds, windows: int64[B, 8] and int64[B, 2, 4].
+        times: int64[B], how often each runs.
+        whole: float64[B], how often each runs and every result is read, as much as masks leave of
+            it.
+        weights: int64[B], words of the weights of each.
+        owned: int64[B], how often it then brings weights that no other layer uses.
+        works: of the layers.
+        shares: what meshes leave to them, by meshes.
+        fills: of levels, by :func:`fill_keys`.
+    """
+
+    bounds: Ints
+    windows: Ints
+    times: Ints
+    whole: Floats
+    weights: Ints
+    owned: Ints
+    works: Works
+    shares: dict[bytes, Shares]
+    fills: dict[bytes, _Fills]
+
+    def costs(self, design: Design, prices: Prices) -> Floats:
+        """Return energy and cycles of the layers, as :func:`layer_costs` does.
+
+        Designs often have meshes or buffers in common, and what these leave to the layers is
+        remembered.
+        """
+        keys, levels = fill_keys(design, prices), len(design.shared)
+        ports, pj = (np.full((len(self.bounds), levels, 8, kinds), np.inf) for kinds in (3, 1))
+        missing = np.ones(levels, np.int64)
+        for p in range(levels):
+            if (fills := self.fills.get(keys[p])) is not None:
+                missing[p] = 0
+                ports[:, p, fills.masks], pj[:, p, fills.masks] = fills.ports, fills.pj
+        batch = LayerBatch(self.works, self._shares(design), ports, pj, missing)
+        found: Floats = batch_costs(design, prices, batch)
+        for p in np.flatnonzero(missing).tolist():
+            # all that a mapping may keep there
+            masks = np.flatnonzero(pj[0, p, :, 0] < np.inf)
+            fills = _Fills(masks, ports[:, p, masks], pj[:, p, masks])
+            remember_in(self.fills, _MOST_LEVELS, keys[p], fills)
+        return found
+
+    def _shares(self, design: Design) -> Shares:
+        meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
+        if (shares := self.shares.get(meshes)) is None:
+            shares = shares_of(design, self.bounds)
+            remember_in(self.shares, _MOST_MESHES, meshes, shares)
+        return shares
+
+
+def remember_in(known: dict[Key, Value], most: int, key: Key, value: Value) -> None:
+    """Add to what is known; all of it is forgotten when it is too much."""
+    if len(known) >= most:
+        known.clear()
+    known[key] = value
+
+
+class _Operator(NamedTuple):
+    """A distinct layer on the vector unit.
+
+    Attributes:
+        layer: one of those that are the same.
+        times: how often it runs.
+        whole: how often it runs and every result is read, as much as a mask leaves of it.
+        folded: whether it runs in the time of the array.
+    """
+
+    layer: Layer
+    times: int
+    whole: float
+    folded: bool
+
+
+class Work(NamedTuple):
+    """Work of one pass of a network.
+
+    Attributes:
+        nests: layers on MACs, by their zeros.
+        partly: work of the layers on MACs of whose result only a part is read.
+        vector: distinct layers on the vector unit.
+        streamed: the distinct layers on the vector unit, each by itself.
+        runs: float64[n], how often each of them runs.
+        passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
+    """
+
+    nests: dict[Sparsity, Nests]
+    partly: MacWork
+    vector: tuple[_Operator, ...]
+    streamed: StreamedVectors
+    runs: Floats
+    passes: dict[tuple[Hardware, Plans], tuple[float, float]]
+
+
+@remembered
+def network_work(network: Network) -> Work:
+    """Return the work of one pass."""
+    read = needed(network).outputs
+    shared = {layer.weights_of for layer in network.layers}
+    # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights; a
+    # mask leaves the same part of all that are equal
+    counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]] = {}
+    partly = []
+    for layer, outputs in zip(network.layers, read, strict=True):
+        if layer.uses_macs:
+            window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
+            count = counts.setdefault(_zeros(layer), {}).setdefault(
+                (layer.bounds, tuple(window), layer.pairs, least_weight_words(layer)), [0, 0, 0]
+            )
+            partly.append(outputs < layer.p * layer.q)
+            alone = not layer.weights_of and layer.name not in shared
+            count[0] += 1
+            count[1] += int(not partly[-1])
+            count[2] += int(not partly[-1] and alone)
+    nests = {}
+    for zeros, found in counts.items():
+        bounds, windows, pairs, weights = (
+            np.array(part, np.int64) for part in zip(*found, strict=True)
+        )
+        times, runs_whole, owned = np.array(list(found.values()), np.int64).T
+        whole = runs_whole * (pairs[:, 0] / pairs[:, 1])
+        works = works_of(bounds, windows)
+        nests[zeros] = Nests(bounds, windows, times, whole, weights, owned, works, {}, {})
+    vector = _operators(network, read)
+    streamed = StreamedVectors([one.layer for one in vector])
+    runs = np.array([float(one.times) for one in vector])
+    some = demand(network).work.some(np.array(partly, np.bool_))
+    return Work(nests, some, vector, streamed, runs, {})
+
+
+def _zeros(layer: Layer) -> Sparsity:
+    """Zeros of a layer; rows of its weights matter only where these are packed."""
+    return Sparsity(*layer.density) if layer.packed_words is None else layer.sparsity
+
+
+def _operators(network: Network, read: Sequence[int]) -> tuple[_Operator, ...]:
+    """Operators of the vector unit: each costs the same wherever it stands."""
+    hidden = {i for found in computations(network) for i in found.folded}
+    runs, whole = Counter[tuple[Layer, bool]](), Counter[tuple[Layer, bool]]()
+    for i, (layer, outputs) in enumerate(zip(network.layers, read, strict=True)):
+        if not layer.uses_macs:
+            operator = replace(layer, name="operator", weights_of=""), i in hidden
+            runs[operator] += 1
+            whole[operator] += int(outputs == layer.p * layer.q)
+    return tuple(
+        _Operator(layer, times, whole[layer, folded] * (layer.pairs[0] / layer.pairs[1]), folded)
+        for (layer, folded), times in runs.items()
+    )
