@@ -11,8 +11,7 @@ from archloom.space.fusion import folded_of
 from archloom.space.hardware import fusion_cores
 
 from ..hardware import access_costs
-from .compulsory import energy_bound_pj, latency_bound_cycles
-from .rounding import HALF_GRAIN_PJ, ROUNDING, evaluation_pj
+from .compulsory import latency_bound_cycles
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,7 @@ def least_edp(cost: NetworkCost) -> float:
     (docs/explanation/bounds.md, "What proven mappings say of a plan").
     """
     leaking = cost.leakage_pj / cost.latency_cycles
-    fixed_pj, fixed_cycles, roots, rounded_pj = 0.0, 0, 0.0, HALF_GRAIN_PJ
-    taken = evaluation_pj(len(cost.hardware.levels))
+    fixed_pj, fixed_cycles, roots = 0.0, 0, 0.0
     shares = [(group, share) for group in cost.groups for share in group.layers]
     for group, share in shares:
         if folded_of(cost.network, group.group) is not None:
@@ -76,16 +74,12 @@ def least_edp(cost: NetworkCost) -> float:
                 fixed_cycles += turns * tile.latency_cycles
             else:
                 fixed_pj -= times * tile.dynamic_pj
-                roots += turns * sqrt(_least_of(tile, leaks, taken))
-                rounded_pj += times * taken
+                roots += turns * sqrt(_least_of(tile, leaks))
     fixed_pj = max(0.0, fixed_pj)
     steady = any(group.group.steady for group in cost.groups)
-    known = (cost.network, cost.hardware, steady)
-    longest, lowest_pj = latency_bound_cycles(*known), energy_bound_pj(*known)
+    longest = latency_bound_cycles(cost.network, cost.hardware, steady)
     together = (roots + sqrt((fixed_pj + leaking * fixed_cycles) * fixed_cycles)) ** 2
-    # rounding takes no more off the energies of other mappings
-    left = (1 - ROUNDING) * lowest_pj / (lowest_pj + rounded_pj)
-    return float(left * max(together, roots**2 + fixed_pj * longest))
+    return float(max(together, roots**2 + fixed_pj * longest))
 
 
 def _core_leakage(cost: NetworkCost, group: GroupCost, whole: float) -> float:
@@ -96,6 +90,6 @@ def _core_leakage(cost: NetworkCost, group: GroupCost, whole: float) -> float:
     return access_costs(cores.one).leakage_pj_per_cycle
 
 
-def _least_of(tile: LayerCost, leaking: float, rounded_pj: float) -> float:
-    cycles, exactly_pj = tile.latency_cycles, max(0.0, tile.dynamic_pj - rounded_pj)
-    return (exactly_pj + leaking * cycles) * cycles / (1 + tile.gap_percent / 100)
+def _least_of(tile: LayerCost, leaking: float) -> float:
+    cycles = tile.latency_cycles
+    return (tile.dynamic_pj + leaking * cycles) * cycles / (1 + tile.gap_percent / 100)

@@ -87,7 +87,7 @@ def test_no_choice_of_mappings_goes_below_the_least(name: str) -> None:
     least = least_edp(best)
     rng = np.random.default_rng(5)
     others = [edp(priced(name, Draws(rng))) for _ in range(40)]
-    assert 0 < least <= min(edp(best), *others)
+    assert 0 < least <= min(edp(best), *others) * (1 + 1e-9)
     assert mapping_gaps(best).plan_percent == pytest.approx(100 * (edp(best) / least - 1))
 
 
@@ -95,8 +95,8 @@ def test_the_least_of_one_layer_is_its_best_mapping() -> None:
     net = chain(1)
     cost = MemoizedPlanEvaluator(net, EDGE, exact).plan(layer_by_layer(net))
     assert isinstance(cost, NetworkCost)
-    assert edp(cost) * (1 - 1e-5) < least_edp(cost) < edp(cost)
-    assert mapping_gaps(cost) == MappingGaps(1, 1, 0, 0.0, pytest.approx(0.0, abs=1e-3))
+    assert least_edp(cost) == pytest.approx(edp(cost), rel=1e-9)
+    assert mapping_gaps(cost) == MappingGaps(1, 1, 0, 0.0, pytest.approx(0.0, abs=1e-6))
 
 
 def test_a_gap_lowers_the_least_as_much_as_it_allows() -> None:
@@ -108,7 +108,7 @@ def test_a_gap_lowers_the_least_as_much_as_it_allows() -> None:
 
     cost = MemoizedPlanEvaluator(net, EDGE, loose).plan(layer_by_layer(net))
     assert isinstance(cost, NetworkCost)
-    assert edp(cost) / 2 * (1 - 1e-5) < least_edp(cost) < edp(cost) / 2
+    assert least_edp(cost) == pytest.approx(edp(cost) / 2, rel=1e-9)
     assert mapping_gaps(cost).worst_percent == 100.0
     assert mapping_gaps(cost).proven == 0
 
