@@ -15,7 +15,7 @@ from archloom.space.hardware import EFFECT_CHOICES
 from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
 
 from ..errors import did_you_mean
-from ..yaml_reader import Document, Faults, KeyPath, Place, dotted, read_yaml, shown
+from ..yaml_reader import Faults, KeyPath, Place, dotted, read_yaml, shown
 from .assumptions import MARK, SECTION, read_marks, with_values
 from .expression import FUNCTIONS, Expression, ExpressionError, Value, circle, parse
 from .parameter import Parameter, Scale
