@@ -52,9 +52,9 @@ class Asked:
             picture or has no folder; all of them.
     """
 
-    networks: Sequence[str] = DEFAULT_NETWORKS
-    factor: float = 2.0
-    effort: MappingsEffort = MappingsEffort()
+    networks: Sequence[str]
+    factor: float
+    effort: MappingsEffort
     as_json: bool = False
     plot: Path | None = None
 
@@ -103,7 +103,7 @@ def show_sensitivity(chosen: ChosenHardware, asked: Asked, console: "Console") -
         print_sensitivity(found, str(chosen.file), console)
     if asked.plot is not None:
         draw_tornado(found, asked.plot)
-        print_line(f"wrote {asked.plot}: changes by assumption", notes)
+        print_line(f"wrote {asked.plot}: changes with other values", notes)
     return 0
 
 

@@ -59,7 +59,7 @@ def tornado(found: Sensitivity) -> "Figure":
         frameon=False,
     )
     figure.suptitle(
-        f"{found.hardware.name}: what values that no source gives decide",
+        f"{found.hardware.name}: changes with other values where no source gives them",
         color=INK,
         parse_math=False,
     )
@@ -67,7 +67,9 @@ def tornado(found: Sensitivity) -> "Figure":
 
 
 def _label(effect: Effect) -> str:
-    return f"{effect.assumed.mark.key} = {value_text(effect.assumed.value)}"
+    mark = effect.assumed.mark
+    beside = f" (same product with {mark.product_with})" if mark.product_with else ""
+    return f"{mark.key} = {value_text(effect.assumed.value)}{beside}"
 
 
 def _panel(

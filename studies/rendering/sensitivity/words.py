@@ -40,7 +40,7 @@ def values_text(outcome: Outcome) -> str:
     """Return what a design has in the place of an assumed value, and what goes with that."""
     first, *others = outcome.values.items()
     beside = ", ".join(f"{key} {value_text(value)}" for key, value in others)
-    return value_text(first[1]) + (f" ({beside})" if beside else "")
+    return value_text(first[1]) + (f" with {beside}" if beside else "")
 
 
 def factor_words(factor: float) -> tuple[str, str]:
@@ -58,7 +58,7 @@ def deciding_texts(found: Sensitivity, network: int) -> Iterator[str]:
             for one in (effect.less, effect.more)
             if not one.refused and (said := _changes(found, one, network))
         ]
-        yield f"{effect.assumed.mark.key} ({'; '.join(parts)})"
+        yield f"{effect.assumed.mark.key}: {'; '.join(parts)}"
 
 
 def _changes(found: Sensitivity, outcome: Outcome, network: int) -> str:

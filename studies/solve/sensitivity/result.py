@@ -99,9 +99,15 @@ class Sensitivity:
         changes = [abs(self.change(one, m, network)) for one in others for m in METRICS]
         return max(changes, default=0.0)
 
-    def ranked(self, network: int) -> list[Effect]:
-        """Return the effects on a network, the largest first, and last what was not varied."""
-        return sorted(self.effects, key=lambda one: (not one.varied, -self.largest(one, network)))
+    def ranked(self, network: int | None = None) -> list[Effect]:
+        """Return the effects on a network, or on any, the largest first; last what was not
+        varied."""
+        networks = range(len(self.networks)) if network is None else (network,)
+
+        def order(effect: Effect) -> tuple[bool, float]:
+            return not effect.varied, -max(self.largest(effect, i) for i in networks)
+
+        return sorted(self.effects, key=order)
 
     def deciding(self, network: int) -> list[Effect]:
         """Return the effects that change a figure by more than :data:`DECIDES`, largest first."""
