@@ -117,7 +117,8 @@ def hardware_(
     from .sensitivity import DEFAULT_NETWORKS, Asked, show_sensitivity
 
     effort = MappingsEffort("auto", mapping_evaluations or 100_000, seed or 0)
-    asked = Asked(networks or DEFAULT_NETWORKS, factor or 2.0, effort, as_json, plot)
+    times = 2.0 if factor is None else factor
+    asked = Asked(networks or DEFAULT_NETWORKS, times, effort, as_json, plot)
     raise Exit(show_sensitivity(found, asked, new_console()))
 
 
