@@ -43,11 +43,7 @@ if TYPE_CHECKING:
         with_technology as with_technology,
         with_word_bits as with_word_bits,
     )
-    from .template import (
-        LevelTemplate as LevelTemplate,
-        Template as Template,
-        TemplateError as TemplateError,
-    )
+    from .template import LevelTemplate as LevelTemplate, TemplateError as TemplateError
     from .template_reader import (
         TEMPLATE_KEYS as TEMPLATE_KEYS,
         read_template as read_template,

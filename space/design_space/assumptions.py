@@ -24,7 +24,7 @@ _NO_VALUES: Final = ("description", "parameters", "rules", SECTION)
 _NAMES_OF_LEVELS: Final = ("name", "when")
 
 #: keys of a mark that is not only a reason
-MARK: Final = {"required": ("reason",), "optional": ("product_with",)}
+MARK: Final[dict[str, tuple[str, ...]]] = {"required": ("reason",), "optional": ("product_with",)}
 
 #: a value as a design has it; a tuple where a template has a list
 Assumed: TypeAlias = Value | tuple[Value, ...]
@@ -71,12 +71,13 @@ class AssumedValue:
         """
         if isinstance(self.value, str | tuple):
             raise ValueError("it is not a number")
-        found = {self.place: _scaled(self.value, factor)}
+        scaled = _scaled(self.value, factor)
+        found: dict[KeyPath, Value] = {self.place: scaled}
         if self.other is not None:
             place, value = self.other
             assert not isinstance(value, str)
-            found[place] = _scaled(value, 1 / factor)
-            if found[place] != value / factor or found[self.place] != self.value * factor:
+            found[place] = other = _scaled(value, 1 / factor)
+            if other != value / factor or scaled != self.value * factor:
                 raise ValueError(f"no other whole numbers have the product {self.value * value:g}")
         return found
 

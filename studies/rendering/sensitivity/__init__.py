@@ -12,6 +12,6 @@ if TYPE_CHECKING:
     from .record import sensitivity_record as sensitivity_record
     from .tables import print_sensitivity as print_sensitivity
     from .tornado import draw_tornado as draw_tornado
-    from .words import change_text as change_text, deciding_texts as deciding_texts
+    from .words import deciding_texts as deciding_texts, largest_text as largest_text
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

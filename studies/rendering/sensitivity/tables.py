@@ -7,7 +7,15 @@ from archloom.space import Infeasible
 from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
 from archloom.studies.solve.sensitivity import DECIDES, METRICS, Effect, Metric, Sensitivity
 
-from .words import LABELS, change_text, deciding_texts, factor_words, value_text, values_text
+from .words import (
+    LABELS,
+    change_text,
+    deciding_texts,
+    factor_words,
+    largest_text,
+    value_text,
+    values_text,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +97,8 @@ def _sentences(found: Sensitivity, network: int) -> Iterator[str]:
     """Say which values decide about a network."""
     name, texts = found.networks[network].name, list(deciding_texts(found, network))
     if not texts:
-        yield f"No assumption changes a figure of {name} by more than {DECIDES:.0%}."
+        largest = largest_text(found, network)
+        yield f"No assumption changes a figure of {name} by more than {DECIDES:.0%}; {largest}."
         return
     many = "1 assumption decides" if len(texts) == 1 else f"{len(texts)} assumptions decide"
     yield f"{many} about {name} (a figure changes by more than {DECIDES:.0%}):"

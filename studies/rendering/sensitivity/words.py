@@ -61,6 +61,24 @@ def deciding_texts(found: Sensitivity, network: int) -> Iterator[str]:
         yield f"{effect.assumed.mark.key}: {'; '.join(parts)}"
 
 
+def largest_text(found: Sensitivity, network: int) -> str:
+    """Say which figure of a network that can run changes most, and at which value."""
+    changes = [
+        (abs(change := found.change(one, metric, network)), change, LABELS[metric], effect, one)
+        for effect in found.effects
+        for one in (effect.less, effect.more)
+        if not one.refused
+        for metric in METRICS
+    ]
+    if not changes:
+        return "no value was varied"
+    _, change, label, effect, outcome = max(changes, key=lambda entry: entry[0])
+    key = effect.assumed.mark.key
+    return (
+        f"the largest change is {label} {change_text(change)} with {key} at {values_text(outcome)}"
+    )
+
+
 def _changes(found: Sensitivity, outcome: Outcome, network: int) -> str:
     """Say which figures change by more than what decides; or that the network cannot run."""
     run = outcome.runs[network]
