@@ -7,6 +7,7 @@ Marks decide nothing: templates that are equal :func:`without_marks` are of the 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final, TypeAlias, cast
 
 from ..errors import did_you_mean
@@ -61,6 +62,11 @@ class AssumedValue:
     place: KeyPath
     other: tuple[KeyPath, Value] | None = None
 
+    @property
+    def is_number(self) -> bool:
+        """Whether there are multiples of it."""
+        return not isinstance(self.value, str | tuple | bool)
+
     def scaled(self, factor: float) -> dict[KeyPath, Value]:
         """Return the values, by place, of a design with ``factor`` times this one.
 
@@ -69,7 +75,7 @@ class AssumedValue:
         Raises:
             ValueError: why there are none, in a few words.
         """
-        if isinstance(self.value, str | tuple):
+        if isinstance(self.value, str | tuple | bool):
             raise ValueError("it is not a number")
         scaled = _scaled(self.value, factor)
         found: dict[KeyPath, Value] = {self.place: scaled}
@@ -86,13 +92,15 @@ def _scaled(value: float, factor: float) -> float:
     """Return a multiple of a number.
 
     Raises:
-        ValueError: it would be the same.
+        ValueError: it would be the same, or infinite.
     """
     found = value * factor
-    if found > 0 and float(value).is_integer():
+    if isfinite(found) and found > 0 and float(value).is_integer():
         found = max(1, int(found))
     if found == value:
         raise ValueError(f"it stays {value:g}")
+    if not isfinite(found):
+        raise ValueError(f"{factor:g} times {value:g} is too large")
     return found
 
 

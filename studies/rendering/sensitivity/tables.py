@@ -110,13 +110,9 @@ def _remarks(found: Sensitivity) -> Iterator[str]:
     yield ""
     for effect in found.effects:
         for word, one in zip(words, (effect.less, effect.more), strict=True):
-            if one.refused and not isinstance(effect.assumed.value, str | tuple):
+            if one.refused and effect.assumed.is_number:
                 yield f"{effect.assumed.mark.key} cannot be {word}: {one.refused}."
-    fixed = [
-        effect.assumed.mark.key
-        for effect in found.effects
-        if isinstance(effect.assumed.value, str | tuple)
-    ]
+    fixed = [effect.assumed.mark.key for effect in found.effects if not effect.assumed.is_number]
     if fixed:
         yield f"Not varied, since they are no numbers: {', '.join(fixed)}."
     yield (

@@ -73,10 +73,10 @@ def largest_text(found: Sensitivity, network: int) -> str:
     if not changes:
         return "no value was varied"
     _, change, label, effect, outcome = max(changes, key=lambda entry: entry[0])
-    key = effect.assumed.mark.key
-    return (
-        f"the largest change is {label} {change_text(change)} with {key} at {values_text(outcome)}"
-    )
+    if abs(change) < _NONE:
+        return "nothing changes"
+    value = f"{effect.assumed.mark.key} at {values_text(outcome)}"
+    return f"the largest change is {label} {change_text(change)} with {value}"
 
 
 def _changes(found: Sensitivity, outcome: Outcome, network: int) -> str:

@@ -19,6 +19,7 @@ from archloom.space.design_space.template import TemplateError
 from archloom.space.design_space.template_reader import read_template, varied
 from archloom.space.errors import Infeasible
 
+from ...source_tree import ROOT
 from .test_template import GOOD, errors_of, write
 
 MARKS = """\
@@ -162,12 +163,15 @@ def test_other_numbers_are_multiplied_and_texts_are_not() -> None:
         return AssumedValue(Assumption("x", "y"), value, ("x",)).scaled(0.5)  # type: ignore[arg-type]
 
     assert scaled(6.5) == {("x",): 3.25}
-    for value in ("lpddr4", (1, 1)):
+    for value in ("lpddr4", (1, 1), True):
         with pytest.raises(ValueError, match="it is not a number"):
             scaled(value)
     for unmoved in (0, 0.0, float("inf")):
         with pytest.raises(ValueError, match="it stays"):
             scaled(unmoved)
+    for value in (4, 2.5):
+        with pytest.raises(ValueError, match=r"1e\+308 times .* is too large"):
+            AssumedValue(Assumption("x", "y"), value, ("x",)).scaled(1e308)
 
 
 @given(st.integers(1, 64), st.integers(1, 64), st.sampled_from([0.5, 2.0]))
@@ -214,13 +218,20 @@ def test_every_multiple_of_an_assumed_number_can_be_built(name: str) -> None:
     template = read_template(preset_file(name))
     for one in template.assumed({}):
         for factor in (0.5, 2):
-            if not isinstance(one.value, str | tuple):
+            if one.is_number:
                 built = varied(template, one.scaled(factor)).build({}, name)
                 assert not isinstance(built, Infeasible)
                 assert built != preset(name)
 
 
-@pytest.mark.parametrize("name", [*PRESETS, *TEMPLATES])
+STARTERS = (ROOT / "studies" / "commands" / "setup" / "starters").glob("*/hardware.yaml")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*PRESETS, *TEMPLATES, *sorted(map(str, STARTERS))],
+    ids=lambda name: name.removesuffix("/hardware.yaml").rpartition("/")[2],
+)
 def test_what_a_comment_calls_an_assumption_is_marked(name: str) -> None:
     """One of the values between the comment and the next one."""
     file = HardwareSpace.load(name).file

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from archloom.studies.commands.cli import app
 from archloom.studies.errors import UserError
+from archloom.studies.solve.sensitivity import pooled_mappings
 
 from ...solve.sensitivity.test_sensitivity import SLOW_DRAM
 
@@ -147,3 +148,14 @@ def test_a_network_that_cannot_run_ends_with_1(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert done.stdout == ""
     assert done.stderr.startswith("mine: ")
+
+
+def test_ctrl_c_ends_it_without_a_table(chip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pooled_mappings.Recorder, "__call__", stopped)
+    done = ran(chip, "--sensitivity", *QUICK)
+    assert done.exit_code == 130
+    assert done.stdout == ""
+    assert done.stderr.endswith("stopped before all designs were evaluated\n")
