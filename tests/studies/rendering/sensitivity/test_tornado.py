@@ -1,5 +1,7 @@
 """Tornado charts."""
 
+from dataclasses import replace
+
 import pytest
 
 from archloom.space.design_space.assumptions import AssumedValue, Assumption
@@ -7,7 +9,12 @@ from archloom.space.design_space.presets import preset
 from archloom.space.errors import Infeasible
 from archloom.space.networks import network
 from archloom.studies.rendering.sensitivity.tornado import tornado
-from archloom.studies.rendering.sensitivity.words import change_text, deciding_texts, value_text
+from archloom.studies.rendering.sensitivity.words import (
+    change_text,
+    deciding_texts,
+    largest_text,
+    value_text,
+)
 from archloom.studies.solve.sensitivity.pooled_mappings import Figures, MappingsEffort
 from archloom.studies.solve.sensitivity.result import Effect, Outcome, Sensitivity
 
@@ -70,6 +77,13 @@ def test_what_decides_is_said_in_words() -> None:
         "large: at 2 latency +100.0%, EDP +100.0%; at 8 latency -50.0%, EDP -50.0%",
     ]
     assert list(deciding_texts(FOUND, 1))[1] == "large: at 8 latency +50.0%, EDP +50.0%"
+
+
+def test_where_nothing_decides_the_largest_change_is_named() -> None:
+    small = replace(FOUND, effects=FOUND.effects[:1])
+    assert largest_text(small, 0) == "the largest change is latency +5.0% with small at 2"
+    assert largest_text(small, 1) == "nothing changes"
+    assert largest_text(replace(FOUND, effects=FOUND.effects[2:3]), 0) == "no value was varied"
 
 
 @pytest.mark.parametrize(
