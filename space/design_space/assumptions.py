@@ -7,7 +7,7 @@ Marks decide nothing: templates that are equal :func:`without_marks` are of the 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import isclose, isfinite
 from typing import Any, Final, TypeAlias, cast
 
 from ..errors import did_you_mean
@@ -26,6 +26,9 @@ _NAMES_OF_LEVELS: Final = ("name", "when")
 
 #: keys of a mark that is not only a reason
 MARK: Final[dict[str, tuple[str, ...]]] = {"required": ("reason",), "optional": ("product_with",)}
+
+#: relative error of a product of floats, at most
+_ROUNDING: Final = 1e-12
 
 #: a value as a design has it; a tuple where a template has a list
 Assumed: TypeAlias = Value | tuple[Value, ...]
@@ -83,7 +86,7 @@ class AssumedValue:
             place, value = self.other
             assert not isinstance(value, str)
             found[place] = other = _scaled(value, 1 / factor)
-            if other != value / factor or scaled != self.value * factor:
+            if not isclose(scaled * other, self.value * value):
                 raise ValueError(f"no other whole numbers have the product {self.value * value:g}")
         return found
 
@@ -96,7 +99,8 @@ def _scaled(value: float, factor: float) -> float:
     """
     found = value * factor
     if isfinite(found) and found > 0 and float(value).is_integer():
-        found = max(1, int(found))
+        # a third of 147 is 49, however floats round
+        found = max(1, int(found * (1 + _ROUNDING)))
     if found == value:
         raise ValueError(f"it stays {value:g}")
     if not isfinite(found):

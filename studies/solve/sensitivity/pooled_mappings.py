@@ -14,7 +14,7 @@ from archloom.evaluators.loopnest import LayerCost, MappingProblem
 from archloom.search import MAPPING_SEARCHES, derived_seed
 from archloom.search.fusion import MemoizedPlanEvaluator
 from archloom.search.mapping import Mapper, RecordedMapper, Recorder, objective, short_key
-from archloom.space import Infeasible
+from archloom.space import Infeasible, InfeasibleError
 from archloom.space.fusion import layer_by_layer
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
@@ -61,15 +61,20 @@ def figures_of(
 
     Args:
         network: with the batch of a pass.
-        designs: that differ in few values.
+        designs: the design as it is, and others that differ in few values.
         effort: of the mappings on each design.
         stages: told how many designs are done.
+
+    Raises:
+        InfeasibleError: the network cannot run on the first design.
     """
     pool = _Pool(effort)
     stages.begin(f"searching mappings of {network.name}", len(designs))
     try:
         for design in designs:
-            pool.search(network, design)
+            cost = pool.search(network, design)
+            if isinstance(cost, Infeasible) and design is designs[0]:
+                raise InfeasibleError(cost)
             stages.advance()
     finally:
         stages.end()
@@ -102,13 +107,14 @@ class _Pool:
         self._mappers: dict[Hardware, Mapper] = {}
         self._found: dict[str, dict[str, None]] = {}
 
-    def search(self, network: Network, design: Hardware) -> None:
-        """Search mappings of all layers on a design."""
+    def search(self, network: Network, design: Hardware) -> NetworkCost | Infeasible:
+        """Search mappings of all layers on a design; return what the network costs with them."""
         recorder = Recorder(self._mapper(design))
-        _cost(network, design, recorder)
+        found = _cost(network, design, recorder)
         for key, cost in recorder.costs.items():
             if cost.mapping is not None:
                 self._found.setdefault(key, {})[cost.mapping.to_text()] = None
+        return found
 
     def best_on(self, design: Hardware) -> "_Best":
         """Return what gives the best mapping of each layer on a design that was searched."""

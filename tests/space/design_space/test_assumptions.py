@@ -158,6 +158,12 @@ def test_whole_numbers_stay_whole_and_at_least_1(value: int, factor: float) -> N
         assert found == expected
 
 
+@given(st.integers(1, 10**6), st.integers(2, 100))
+def test_a_part_of_a_multiple_is_the_number(value: int, factor: int) -> None:
+    one = AssumedValue(Assumption("x", "y"), value * factor, ("x",))
+    assert one.scaled(1 / factor) == {("x",): value}
+
+
 def test_other_numbers_are_multiplied_and_texts_are_not() -> None:
     def scaled(value: object) -> object:
         return AssumedValue(Assumption("x", "y"), value, ("x",)).scaled(0.5)  # type: ignore[arg-type]
