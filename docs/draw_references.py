@@ -216,7 +216,7 @@ def page(kind: str) -> str:
         for name, form in sections("", {"properties": schema["properties"]}):
             if name:
                 lines += chapter(f"`{name}`", form)
-        for name in ("parameter", "rule", "level"):
+        for name in ("parameter", "rule", "assumption", "level"):
             lines += chapter(name, schema["$defs"][name])
             for below, form in sections(name, schema["$defs"][name]):
                 if below != name:

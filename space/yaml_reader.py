@@ -144,6 +144,10 @@ class Document:
             found = found[:-1]
         return Place(self.file, keys, self.lines.get(found))
 
+    def located(self, fault: Fault) -> Fault:
+        """Return a fault with its line; that of a missing key is where its section is."""
+        return fault if fault.place.line else Fault(self.place(fault.place.keys), fault.message)
+
 
 class _TooLargeError(yaml.YAMLError):
     """A file has more values than any that is read."""

@@ -10,7 +10,7 @@ import pytest
 from .source_tree import ROOT
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"
-HOW_TO = ["own_hardware", "own_network", "constraints"]
+HOW_TO = ["own_hardware", "own_network", "constraints", "assumptions"]
 """Pages that also show fragments of files, and commands that take long."""
 
 

@@ -2,7 +2,8 @@
 
 Read ``parameter.py``, ``template.py`` and ``hardware_space.py``: a point of a space is built into a
 :class:`~archloom.space.hardware.Hardware` or refused with a reason. ``template_reader.py`` reads
-the YAML files in ``templates/`` and ``accelerators/``, ``expression.py`` their arithmetic.
+the YAML files in ``templates/`` and ``accelerators/``, ``expression.py`` their arithmetic,
+``assumptions.py`` the marks of values that no source gives.
 ``box.py``, ``box_structure.py`` and ``interval.py`` are for bounds over many designs at once.
 :mod:`.compression` adds parameters of what runs: how far a network is pruned.
 """
@@ -13,6 +14,10 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from . import hardware_space as hardware_space
+    from .assumptions import (
+        AssumedValue as AssumedValue,
+        without_marks as without_marks,
+    )
     from .box import (
         Box as Box,
         BoxedSpace as BoxedSpace,
@@ -39,6 +44,10 @@ if TYPE_CHECKING:
         with_word_bits as with_word_bits,
     )
     from .template import LevelTemplate as LevelTemplate, TemplateError as TemplateError
-    from .template_reader import TEMPLATE_KEYS as TEMPLATE_KEYS
+    from .template_reader import (
+        TEMPLATE_KEYS as TEMPLATE_KEYS,
+        read_template as read_template,
+        varied as varied,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -2,7 +2,7 @@
 
 Each is in the technology of its chip. Designs compare on one cost model only: who compares a
 preset with others first takes it to their technology and word width. Where a paper leaves a
-number open, the file says "assumption".
+number open, the file says "assumption" and marks the value.
 """
 
 from dataclasses import replace

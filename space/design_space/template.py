@@ -3,6 +3,7 @@
 :mod:`archloom.space.design_space.template_reader` reads templates from YAML.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field as dataclass_field, fields
 from functools import cached_property, lru_cache
@@ -12,6 +13,7 @@ from archloom.space.hardware import Hardware, Pair, Storage, StorageLevel
 from archloom.space.workload import Dim, Tensor
 
 from ..errors import Infeasible, did_you_mean
+from .assumptions import AssumedValue, Assumption, assumed_values
 from .expression import Expression, ExpressionError, Value
 from .parameter import Parameter
 from .template_fields import NO_SWITCHES, Fields, LevelSwitches, effects_of
@@ -73,6 +75,17 @@ def _storage(field: Field, names: Names) -> Storage:
         hint = did_you_mean(str(value), get_args(Storage))
         raise ExpressionError(f"storage {value!r} is not known; {hint}")
     return cast(Storage, value)
+
+
+def missing_hint(key: str, section: Mapping[str, Any]) -> str:
+    """Say what a key that is missing would be, where people may not know it."""
+    if key != "vector_lanes":
+        return ""
+    about = "operations a cycle of the unit for pooling, activations and softmax"
+    mesh = section.get("pe_mesh")
+    if not isinstance(mesh, list) or not mesh or not isinstance(mesh[0], int | str):
+        return f": {about}"
+    return f": {about}; {json.dumps(mesh[0])} is one for each column of PEs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +233,8 @@ class Template:
         parameters: in the order of the file.
         define: (name, field) of values that the file derives, in order.
         lines: of definitions, rules and levels in the file, by key path; for messages.
+        marks: values that no source gives, of which nothing of the hardware depends.
+        content: of the file, as plain values.
     """
 
     name: str
@@ -240,6 +255,8 @@ class Template:
     effects: Fields = ()
     mac_bits: Field | None = None
     lines: Mapping[str, int] = dataclass_field(default_factory=dict, compare=False)
+    marks: tuple[Assumption, ...] = dataclass_field(default=(), compare=False)
+    content: Mapping[str, Any] = dataclass_field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave what is remembered behind."""
@@ -294,10 +311,18 @@ class Template:
 
     def word_width(self, values: Mapping[str, Value]) -> int:
         """Return the bits of a word for one value of each parameter, whatever the rules say."""
+        return _integer(self.word_bits, self._names(values))
+
+    def assumed(self, values: Mapping[str, Value]) -> tuple[AssumedValue, ...]:
+        """Return the marked values of the design with one value of each parameter."""
+        return assumed_values(self.marks, self.content, self._names(values))
+
+    def _names(self, values: Mapping[str, Value]) -> dict[str, Value]:
+        """Return values of parameters with those of the definitions."""
         names = dict(values)
         for name, field in self.define:
             names[name] = value_of(field, names)
-        return _integer(self.word_bits, names)
+        return names
 
     @cached_property
     def width_names(self) -> frozenset[str]:
@@ -319,9 +344,7 @@ class Template:
         """Return :attr:`archloom.space.hardware.Hardware.operand_widths` for one value of each
         parameter, whatever the rules say.
         """
-        names = dict(values)
-        for name, field in self.define:
-            names[name] = value_of(field, names)
+        names = self._names(values)
         word = _integer(self.word_bits, names)
         operand = word if self.mac_bits is None else _integer(self.mac_bits, names)
         there = [v for v in self.levels if v.when is None or v.when.evaluate(names)]

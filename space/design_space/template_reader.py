@@ -5,7 +5,6 @@ such as ``"= 2 * pe_x"``. A text in ``when``, ``needed`` or ``available`` is alw
 without ``=``.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
@@ -16,10 +15,11 @@ from archloom.space.hardware import EFFECT_CHOICES
 from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
 
 from ..errors import did_you_mean
-from ..yaml_reader import Document, Fault, Faults, Place, dotted, read_yaml, shown
-from .expression import FUNCTIONS, Expression, ExpressionError, circle, parse
+from ..yaml_reader import Faults, KeyPath, Place, dotted, read_yaml, shown
+from .assumptions import MARK, SECTION, read_marks, with_values
+from .expression import FUNCTIONS, Expression, ExpressionError, Value, circle, parse
 from .parameter import Parameter, Scale
-from .template import Field, LevelTemplate, Rule, Template, TemplateError
+from .template import Field, LevelTemplate, Rule, Template, TemplateError, missing_hint
 from .template_fields import EFFECT_KEYS, ENERGY_KEYS, LEVEL_KEYS, NUMBERS, Fields, LevelSwitches
 
 _TOP: Final = {
@@ -28,7 +28,7 @@ _TOP: Final = {
     ),
     "optional": (
         *("description", "parameters", "define", "rules"),
-        *("array", "native_batch", "mac_pj", "mac_bits", "effects"),
+        *("array", "native_batch", "mac_pj", "mac_bits", "effects", SECTION),
     ),
 }
 _LEVEL: Final = {
@@ -41,8 +41,9 @@ _LEVEL: Final = {
 _PARAMETER: Final = {"required": (), "optional": ("values", "low", "high", "step", "scale", "when")}
 _RULE: Final = {"required": ("name", "needed", "available", "unit", "hint"), "optional": ()}
 
-TEMPLATE_KEYS: Final = {"template": _TOP, "level": _LEVEL, "parameter": _PARAMETER, "rule": _RULE}
-"""Keys of a template, of one of its levels, of a parameter and of a rule."""
+_ENTRIES: Final = {"level": _LEVEL, "parameter": _PARAMETER, "rule": _RULE, "assumption": MARK}
+TEMPLATE_KEYS: Final = {"template": _TOP, **_ENTRIES}
+"""Keys of a template, of one of its levels, of a parameter, of a rule and of a mark."""
 
 _MOST_VALUES: Final = 100_000
 """Values of one parameter; more is a slip in ``step``."""
@@ -63,19 +64,24 @@ def read_template(path: Path) -> Template:
         raise TemplateError(faults.sentences)
     template = _Reader(str(path), faults).template(document.data, path.stem)
     if faults:
-        raise TemplateError(str(_with_line(fault, document)) for fault in faults)
-    return replace(template, lines=_lines(document))
+        raise TemplateError(str(document.located(fault)) for fault in faults)
+    # designs may have faults in these
+    parts = [k for k in document.lines if len(k) == 2 and k[0] in ("define", "rules", "levels")]
+    return replace(template, lines={dotted(k): document.lines[k] for k in parts})
 
 
-def _with_line(fault: Fault, document: Document) -> Fault:
-    """Return a fault with the line that it is on; that of a missing key is where its section is."""
-    return fault if fault.place.line else Fault(document.place(fault.place.keys), fault.message)
+def varied(template: Template, values: Mapping[KeyPath, Value]) -> Template:
+    """Return a template with other values at some places of its content.
 
-
-def _lines(document: Document) -> dict[str, int]:
-    """Return the lines of definitions, rules and levels, in which designs may have faults."""
-    within = {k: n for k, n in document.lines.items() if len(k) == 2}
-    return {dotted(k): n for k, n in within.items() if k[0] in ("define", "rules", "levels")}
+    Raises:
+        TemplateError: it cannot have them.
+    """
+    faults = Faults()
+    content = with_values(template.content, values)
+    made = _Reader(template.file, faults).template(content, template.name)
+    if faults:
+        raise TemplateError(faults.sentences)
+    return made
 
 
 class _Reader:
@@ -116,6 +122,8 @@ class _Reader:
             mac_pj=self._number(top["mac_pj"], at("mac_pj")) if "mac_pj" in top else None,
             effects=self._effects(top.get("effects", {})),
             mac_bits=self._number(top["mac_bits"], at("mac_bits")) if "mac_bits" in top else None,
+            marks=read_marks(top.get(SECTION, {}), top, at(SECTION), self._faults),
+            content=top,
         )
 
     def _effects(self, data: Any) -> Fields:
@@ -144,7 +152,7 @@ class _Reader:
                 self._faults.add(place.key(key), f"unknown key; {did_you_mean(str(key), known)}")
         for key in required:
             if key not in data:
-                self._faults.add(place.key(key), f"is missing{_hint(key, data)}")
+                self._faults.add(place.key(key), f"is missing{missing_hint(key, data)}")
         return {key: value for key, value in data.items() if key in known}
 
     def _named(self, data: Any, place: Place) -> dict[str, Any]:
@@ -387,14 +395,3 @@ class _Reader:
             if name not in known:
                 self._faults.add(place, f"{name!r} is not known; {did_you_mean(str(name), known)}")
         return tuple(names)
-
-
-def _hint(key: str, data: Mapping[str, Any]) -> str:
-    """Say what a key that is missing would be, where people may not know it."""
-    if key != "vector_lanes":
-        return ""
-    about = "operations a cycle of the unit for pooling, activations and softmax"
-    mesh = data.get("pe_mesh")
-    if not isinstance(mesh, list) or not mesh or not isinstance(mesh[0], int | str):
-        return f": {about}"
-    return f": {about}; {json.dumps(mesh[0])} is one for each column of PEs"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .hardware_reference import (
         HOST as HOST,
         ChosenHardware as ChosenHardware,
+        HardwareVariants as HardwareVariants,
         Wording as Wording,
         baseline_hardware as baseline_hardware,
         find_hardware as find_hardware,

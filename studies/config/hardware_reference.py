@@ -14,7 +14,8 @@ from archloom.space.hardware import Hardware
 from ..errors import UserError
 
 if TYPE_CHECKING:
-    from archloom.space.design_space import HardwareSpace, Value
+    from archloom.space import KeyPath
+    from archloom.space.design_space import AssumedValue, HardwareSpace, Value
     from archloom.space.hardware import Hardware
 
 #: name of the machine that this runs on
@@ -58,6 +59,55 @@ class ChosenHardware(NamedTuple):
     hardware: "Hardware"
     file: Path
     parameters: "Mapping[str, ChosenParameter]" = MappingProxyType({})
+
+
+class HardwareVariants:
+    """What is assumed of a hardware, and the hardware that other values give.
+
+    Args:
+        chosen: the hardware, as it is.
+
+    Raises:
+        UserError: its template can no longer be read.
+    """
+
+    def __init__(self, chosen: ChosenHardware) -> None:
+        from archloom.space.design_space import TemplateError, read_template
+
+        self._base = chosen.hardware
+        self._point = {name: parameter.value for name, parameter in chosen.parameters.items()}
+        try:
+            self._template = read_template(chosen.file)
+        except (OSError, TemplateError) as error:
+            raise UserError(str(error)) from None
+
+    @property
+    def assumed(self) -> "tuple[AssumedValue, ...]":
+        """Values that no source gives; not the technology where it is another one."""
+        own = self._template.technology == self._base.technology
+        found = self._template.assumed(self._point)
+        return tuple(one for one in found if own or one.mark.key != "technology")
+
+    def built(self, values: "Mapping[KeyPath, Value]") -> Hardware:
+        """Return the hardware with other values at some places of its template.
+
+        It is in the technology and at the word width to which the hardware was taken.
+
+        Raises:
+            ValueError: there is no such hardware, or no table prices it.
+        """
+        from archloom.evaluators import hardware_cost
+        from archloom.space.design_space import varied
+
+        found = varied(self._template, values).build(self._point, self._base.name)
+        if isinstance(found, Infeasible):
+            raise ValueError(str(found))
+        found = with_technology(found, self._base.technology)
+        plain = self._template.word_width(self._point)
+        if plain != self._base.word_bits:
+            found = with_word_bits(found, self._base.word_bits)
+        hardware_cost(found)
+        return found
 
 
 def find_hardware(

@@ -13,6 +13,7 @@ import yaml
 
 from archloom.search import RENAMED, first_name, renamed
 from archloom.space import Faults, did_you_mean, parse_yaml
+from archloom.space.design_space import without_marks
 from archloom.studies.config import Location, SharedStudy, is_file, named, shown
 
 from ..errors import UserError
@@ -94,7 +95,8 @@ class Header:
         return settings | {
             "workloads": workloads[:searched],
             "space": self.space_file.stem,
-            "space_sha256": _digest(self.space_text),
+            # marks of values say where they come from, and decide nothing
+            "space_sha256": _digest(without_marks(self.space_text)),
         }
 
     @property

@@ -56,6 +56,11 @@ _LEVEL: Final = """  - name: {name}
     bandwidth_words: {both:g}
 """
 
+_MARKS: Final = """assumptions:
+  technology: only times are held against this machine
+  vector_lanes: as many additions as products
+"""
+
 
 def kept_template(told: Callable[[str], object]) -> Path:
     """Return the template of this machine; measure it where there is none yet.
@@ -107,7 +112,7 @@ def host_template(rates: Rates, cores: int | None = None) -> str:
         registers=rates.registers,
         register_bytes=rates.registers * rates.vector_bits // 8,
     )
-    return head + "".join(_level(level, cores) for level in rates.levels)
+    return head + "".join(_level(level, cores) for level in rates.levels) + _MARKS
 
 
 def _level(level: LevelRates, cores: int) -> str:

@@ -89,9 +89,12 @@ def row_stationary(layer: Layer, shape: Measured, hardware: Hardware) -> Mapping
     return Mapping((spad, glb, dram))
 
 
-def layer_run(name: str, effects: Effects) -> tuple[LayerCost, float]:
-    """Return the cost of a layer of AlexNet for four images, and its power on the chip in mW."""
-    shape, hardware = CHIP[name], replace(preset("eyeriss"), effects=effects)
+def layer_run(name: str, effects: Effects, chip: Hardware | None = None) -> tuple[LayerCost, float]:
+    """Return the cost of a layer of AlexNet for four images, and its power on the chip in mW.
+
+    The chip is the preset, unless another one is given that its mappings fit.
+    """
+    shape, hardware = CHIP[name], replace(chip or preset("eyeriss"), effects=effects)
     alexnet = network("alexnet_original").with_batch(BATCH)
     layer = alexnet.layers[alexnet.index(name)]
     layer = replace(layer, density=(1.0, 1.0 - shape.zeros))

@@ -7,6 +7,7 @@ from archloom.studies.commands.options import (
     NETWORK_SETTINGS,
     Argument,
     AsJson,
+    Exit,
     Fold,
     HardwareSettings,
     Option,
@@ -21,6 +22,7 @@ HARDWARE_EXAMPLES: Final = (
     "archloom hardware eyeriss",
     "archloom hardware tpu_v3 --technology n7 --json",
     "archloom hardware my.yaml --set pe_x=16 --set l2_kib=512",
+    "archloom hardware eyeriss --sensitivity --network vgg16 --plot eyeriss.png",
 )
 
 
@@ -37,18 +39,87 @@ def hardware_(
     technology: Technology = None,
     word_bits: WordBits = None,
     as_json: AsJson = False,
+    sensitivity: Annotated[
+        bool,
+        Option(
+            "--sensitivity",
+            help="Instead, halve and double each value that no source gives, and print how much "
+            "latency, energy, EDP and area change.",
+        ),
+    ] = False,
+    networks: Annotated[
+        list[str] | None,
+        Option(
+            "--network",
+            metavar="NETWORK",
+            help="With --sensitivity: network that runs on the design, by name or file. May be "
+            "repeated (default: resnet18 and bert_base).",
+            names="networks",
+        ),
+    ] = None,
+    factor: Annotated[
+        float | None,
+        Option(
+            "--factor",
+            help="With --sensitivity: number by which values are divided and multiplied "
+            "(default: 2).",
+        ),
+    ] = None,
+    mapping_evaluations: Annotated[
+        int | None,
+        Option(
+            "--mapping-evaluations",
+            metavar="N",
+            least=1,
+            help="With --sensitivity: maximum number of mappings evaluated for each layer on each "
+            "design (default: 100000).",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        Option("--seed", help="With --sensitivity: seed of the mapping searches (default: 0)."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        Option(
+            "--plot",
+            metavar="FILE",
+            help="With --sensitivity: draw a tornado chart into this file: .png or .svg.",
+        ),
+    ] = None,
 ) -> None:
     """Print a hardware design: storage levels, energy per access, area, TDP, and their sources.
 
     For a template, parameters without --set take their first value, and all allowed values are
-    listed.
+    listed. --sensitivity shows which values are assumptions, and how much each decides;
+    docs/how_to/assumptions.md explains its output.
     """
     from archloom.studies.config import find_hardware
 
     from .hardware import show_hardware
 
+    alone: dict[str, object] = {
+        "--network": networks or None,
+        "--factor": factor,
+        "--mapping-evaluations": mapping_evaluations,
+        "--seed": seed,
+        "--plot": plot,
+    }
+    given = {name: value for name, value in alone.items() if value is not None}
+    if given and not sensitivity:
+        raise UserError(f"{', '.join(given)}: only for --sensitivity; add it, or leave these out")
     found = find_hardware(source, settings or [], technology, word_bits, complete=True)
-    show_hardware(found, as_json, new_console())
+    if not sensitivity:
+        show_hardware(found, as_json, new_console())
+        return
+    from archloom.studies.solve.sensitivity import MappingsEffort
+
+    from .sensitivity import DEFAULT_NETWORKS, Asked, show_sensitivity
+
+    effort = MappingsEffort("auto", mapping_evaluations or 100_000, seed or 0)
+    times = 2.0 if factor is None else factor
+    asked = Asked(networks or DEFAULT_NETWORKS, times, effort, as_json, plot)
+    raise Exit(show_sensitivity(found, asked, new_console()))
 
 
 NETWORKS_EXAMPLES: Final = (

@@ -38,11 +38,14 @@ _PAIR: Final[Form] = {"type": "array", "items": _POSITIVE, "minItems": 2, "maxIt
 _TENSORS: Final[Form] = {"type": "array", "items": {"enum": list(TENSORS)}, "uniqueItems": True}
 _DIMS: Final[Form] = {"type": "array", "items": {"enum": list(DIMS)}, "uniqueItems": True}
 
-#: what parameters, definitions and rules are; no class of the hardware knows them
+#: what parameters, definitions, rules and marks are; no class of the hardware knows them
 _MEANINGS: Final = {
     "description": "description of the template",
     "parameters": "parameters that the search chooses, by name",
     "define": "named values: numbers, or expressions over parameters and earlier definitions",
+    "assumptions": "values that no source gives, by key path (levels by name), each with its "
+    "reason; they change no result. `archloom hardware NAME --sensitivity` shows how much each "
+    "decides",
     "rules": "rules that every design must satisfy; a design that violates one is infeasible",
     "values": "allowed values, ascending; text values are categories",
     "low": "smallest value, as an alternative to `values`",
@@ -56,6 +59,9 @@ _MEANINGS: Final = {
     "available": "available amount, as a number or an expression",
     "unit": "unit of both amounts, for error messages; may be empty",
     "hint": "how to fix a violation, for error messages",
+    "reason": "why the value is this one",
+    "product_with": "key path of a value whose product with this one a source gives: it goes the "
+    "other way when this one is varied",
 }
 
 #: keys whose examples no default shows
@@ -83,6 +89,7 @@ _EXAMPLES: Final[dict[str, Any]] = {
     "mac_pj": 0.5,
     "mac_bits": 8,
     "effects": {"fill_drain": "overlapped"},
+    "assumptions": {"levels.spad.bandwidth_words": "a word for each operand in a cycle"},
     "name": "spad",
     "storage": "register",
     "keeps": ["weights", "inputs"],
@@ -109,6 +116,8 @@ _EXAMPLES: Final[dict[str, Any]] = {
     "available": 8,
     "unit": "PEs",
     "hint": "use fewer PEs",
+    "reason": "the PEs are a square",
+    "product_with": "define.pes_y",
 }
 
 
@@ -126,6 +135,7 @@ def template_schema() -> Form:
                 "level": _section("level", StorageLevel),
                 "parameter": _section("parameter", None),
                 "rule": _section("rule", None),
+                "assumption": _section("assumption", None),
                 "parameters": by_name | {"additionalProperties": {"$ref": "#/$defs/parameter"}},
             }
         }
@@ -166,7 +176,7 @@ def _forms() -> dict[str, Form]:
     numbers = ("frequency_mhz", "word_bits", "vector_lanes", "native_batch", "mac_bits")
     of_level = ("bandwidth_words", "width_words", "read_bandwidth_words", "write_bandwidth_words")
     return {
-        **dict.fromkeys(("description", "name", "hint", "when"), _TEXT),
+        **dict.fromkeys(("description", "name", "hint", "when", "reason", "product_with"), _TEXT),
         "unit": {"type": "string"},
         **dict.fromkeys(("needed", "available"), _AMOUNT),
         "values": {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1},
@@ -178,6 +188,10 @@ def _forms() -> dict[str, Form]:
         "define": {"type": "object", "additionalProperties": _ANY},
         "rules": {"type": "array", "items": {"$ref": "#/$defs/rule"}},
         "levels": {"type": "array", "items": {"$ref": "#/$defs/level"}, "minItems": 1},
+        "assumptions": {
+            "type": "object",
+            "additionalProperties": {"anyOf": [_TEXT, {"$ref": "#/$defs/assumption"}]},
+        },
         **dict.fromkeys((*numbers, *of_level, "multiple_buffering", "cluster_size"), _POSITIVE),
         "mac_pj": _ENERGY,
         **dict.fromkeys(("pe_mesh", "array", "mesh"), _PAIR),

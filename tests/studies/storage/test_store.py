@@ -69,6 +69,19 @@ def test_name_and_executor_are_no_part_of_the_identity(header: Header) -> None:
     assert other(header, seed=6).identity != header.identity
 
 
+def test_marks_of_assumed_values_are_no_part_of_the_identity(header: Header, folder: Path) -> None:
+    """They change no result, so studies of templates from before they had any go on."""
+    marked = header.space_text.rstrip("\n") + "\nassumptions:\n  dram: as in the edge template\n"
+    with Store.create(folder, header):
+        pass
+    assert replace(header, space_text=marked).identity == header.identity
+    with Store.create(folder, replace(header, space_text=marked)) as store:
+        assert store.header == read_header(folder) == header
+    other_text = header.space_text.replace("lpddr4", "ddr3")
+    assert other_text != header.space_text
+    assert replace(header, space_text=other_text).identity != header.identity
+
+
 @pytest.mark.parametrize("text", ["", "- 1", "a: [", "config: {}", "3"])
 def test_a_directory_that_is_no_study_says_so(tmp_path: Path, text: str) -> None:
     with pytest.raises(UserError, match="there is no such directory"):
