@@ -1,5 +1,6 @@
 """Optional switches of a template: ports, buffering, word widths, energies, effects."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, cast
@@ -84,3 +85,14 @@ def _amount(key: str, field: Field, names: Names, whole: bool = False) -> float 
     if (whole or key in WHOLE) and not float(value).is_integer():
         raise ValueError(f"{key}: must be a whole number, got {value}")
     return int(value) if whole or key in WHOLE else value
+
+
+def missing_hint(key: str, data: Mapping[str, Any]) -> str:
+    """Say what a key that is missing would be, where people may not know it."""
+    if key != "vector_lanes":
+        return ""
+    about = "operations a cycle of the unit for pooling, activations and softmax"
+    mesh = data.get("pe_mesh")
+    if not isinstance(mesh, list) or not mesh or not isinstance(mesh[0], int | str):
+        return f": {about}"
+    return f": {about}; {json.dumps(mesh[0])} is one for each column of PEs"

@@ -5,7 +5,6 @@ such as ``"= 2 * pe_x"``. A text in ``when``, ``needed`` or ``available`` is alw
 without ``=``.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
@@ -20,7 +19,16 @@ from ..yaml_reader import Document, Fault, Faults, Place, dotted, read_yaml, sho
 from .expression import FUNCTIONS, Expression, ExpressionError, circle, parse
 from .parameter import Parameter, Scale
 from .template import Field, LevelTemplate, Rule, Template, TemplateError
-from .template_fields import EFFECT_KEYS, ENERGY_KEYS, LEVEL_KEYS, NUMBERS, Fields, LevelSwitches
+from .template_changes import NO_CHANGES, Changes, changed
+from .template_fields import (
+    EFFECT_KEYS,
+    ENERGY_KEYS,
+    LEVEL_KEYS,
+    NUMBERS,
+    Fields,
+    LevelSwitches,
+    missing_hint,
+)
 
 _TOP: Final = {
     "required": (
@@ -51,8 +59,8 @@ _LARGEST: Final = 1e15
 """End of a range of values; hardware has no such number, and floats have all whole ones below."""
 
 
-def read_template(path: Path) -> Template:
-    """Read a template from a YAML file; it is called after the file.
+def read_template(path: Path, changes: Changes = NO_CHANGES) -> Template:
+    """Read a template from a YAML file with some values changed; it is called after the file.
 
     Raises:
         TemplateError: with every fault, its file and its key path.
@@ -61,7 +69,8 @@ def read_template(path: Path) -> Template:
     document = read_yaml(path, faults)
     if faults and document.data is None:
         raise TemplateError(faults.sentences)
-    template = _Reader(str(path), faults).template(document.data, path.stem)
+    data = changed(document.data, changes, faults)
+    template = _Reader(str(path), faults).template(data, path.stem)
     if faults:
         raise TemplateError(str(_with_line(fault, document)) for fault in faults)
     return replace(template, lines=_lines(document))
@@ -144,7 +153,7 @@ class _Reader:
                 self._faults.add(place.key(key), f"unknown key; {did_you_mean(str(key), known)}")
         for key in required:
             if key not in data:
-                self._faults.add(place.key(key), f"is missing{_hint(key, data)}")
+                self._faults.add(place.key(key), f"is missing{missing_hint(key, data)}")
         return {key: value for key, value in data.items() if key in known}
 
     def _named(self, data: Any, place: Place) -> dict[str, Any]:
@@ -387,14 +396,3 @@ class _Reader:
             if name not in known:
                 self._faults.add(place, f"{name!r} is not known; {did_you_mean(str(name), known)}")
         return tuple(names)
-
-
-def _hint(key: str, data: Mapping[str, Any]) -> str:
-    """Say what a key that is missing would be, where people may not know it."""
-    if key != "vector_lanes":
-        return ""
-    about = "operations a cycle of the unit for pooling, activations and softmax"
-    mesh = data.get("pe_mesh")
-    if not isinstance(mesh, list) or not mesh or not isinstance(mesh[0], int | str):
-        return f": {about}"
-    return f": {about}; {json.dumps(mesh[0])} is one for each column of PEs"

@@ -378,3 +378,8 @@ HELD_OUT: Final = Key(
     form=lambda: {"type": "array", "items": reference_form()},
     examples=(["mobilenetv2"],),
 )
+
+#: one network
+NETWORK: Final = Key(
+    lambda entry, beside: load_workload(entry, beside.folder), form=reference_form
+).like("resnet18", {"network": "alexnet_original", "batch": 4})

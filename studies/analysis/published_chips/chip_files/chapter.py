@@ -1,0 +1,168 @@
+"""Figures of a chip file: what the model computes beside what was measured."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from archloom.space.hardware import Hardware
+
+from ....errors import UserError
+from ..figures import Chapter, Figure
+from .chip_file import ChipFile
+from .kinds import CHIP_KINDS, LayerRun, Runs, row_kinds
+from .mapping_part import searched_cost, written_cost
+from .remarks import DEFAULT_ALLOWED, Measured, Remarks, quoted, with_ratios
+from .rows import Row
+
+#: hears the layer that is mapped next, how many are done, and of how many
+Tell = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class _Costed:
+    """A hardware, and each measured layer on it, by its position in the network."""
+
+    hardware: Hardware
+    runs: Mapping[int, LayerRun]
+
+    def of_row(self, row: Row) -> Runs:
+        """Return the layers of a row."""
+        return Runs(self.hardware, [self.runs[i] for i in row.layers], list(self.runs.values()))
+
+
+def chip_chapter(chip: ChipFile, tell: Tell = lambda *_: None) -> Chapter:
+    """Return the figures of a chip, and what was run for them.
+
+    Args:
+        chip: what its file holds.
+        tell: hears how far it is.
+
+    Raises:
+        UserError: layers that have no mapping on the hardware, all of them.
+    """
+    base, *others = _all_costed(chip, tell)
+    switched = dict(zip(chip.switches, others, strict=True))
+    figures = []
+    for part in chip.order:
+        found = _of_chip(chip, base, switched) if part == "chip" else _of_rows(chip, base, switched)
+        figures += found
+    quotes = {name for remarks in _all_remarks(chip) for name in quoted(remarks.reason or "")}
+    shown = tuple(name for name in chip.switches if name not in quotes)
+    return Chapter(chip.title, chip.about, tuple(figures), tuple(_sentences(chip, shown)), shown)
+
+
+def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
+    """Return the costs of all layers that are needed, on the chip and with each switch."""
+    needed = _needed(chip)
+    designs = [chip.hardware.design, *(switch.design for switch in chip.switches.values())]
+    given = {row.layers[0]: row for row in chip.layers if len(row.layers) == 1 and row.settles}
+    faults, found = list[str](), list[_Costed]()
+    for design in designs:
+        mapper, runs = chip.mapping.mapper(), dict[int, LayerRun]()
+        for i in needed:
+            layer, row = chip.network.layers[i], given.get(i)
+            tell(layer.name, len(found) * len(needed) + len(runs), len(designs) * len(needed))
+            density = (1.0, 1.0) if row is None else row.density
+            try:
+                if row is not None and row.mapping is not None:
+                    cost = written_cost(row.mapping, layer, density, design)
+                else:
+                    cost = searched_cost(chip.mapping, mapper, layer, density, design)
+                runs[i] = LayerRun(layer, cost)
+            except ValueError as error:
+                faults.append(f"{chip.title}: {layer.name} on {design.name}: {error}")
+        found.append(_Costed(design, runs))
+    if faults:
+        raise UserError("\n".join(dict.fromkeys(faults)))
+    return found
+
+
+def _needed(chip: ChipFile) -> Sequence[int]:
+    """Return the positions of the layers that are measured; all, where a figure is a share."""
+    kinds = row_kinds(chip.hardware.design)
+    if any(kinds[key].share for row in chip.layers for key in row.figures):
+        return [i for i, layer in enumerate(chip.network.layers) if layer.uses_macs]
+    return sorted({i for row in chip.layers for i in row.layers if row.figures})
+
+
+def _of_chip(chip: ChipFile, base: _Costed, switched: Mapping[str, _Costed]) -> Iterator[Figure]:
+    for key, measured in chip.chip.items():
+        kind = CHIP_KINDS[key]
+        others = {name: kind.of_chip(costed.hardware) for name, costed in switched.items()}
+        remarks = measured.over(chip.figures.get(key, Remarks()))
+        name = remarks.name or kind.name
+        yield _figure(remarks, name, measured, (kind.of_chip(base.hardware), others), chip)
+
+
+def _of_rows(chip: ChipFile, base: _Costed, switched: Mapping[str, _Costed]) -> Iterator[Figure]:
+    kinds = row_kinds(chip.hardware.design)
+    for row in chip.layers:
+        for key, measured in row.figures.items():
+            kind, general = kinds[key], chip.figures.get(key, Remarks())
+            others = {name: kind.of_runs(costed.of_row(row)) for name, costed in switched.items()}
+            name = measured.name or f"{row.name}, {general.name or kind.name}"
+            remarks = measured.over(row.remarks).over(general)
+            yield _figure(remarks, name, measured, (kind.of_runs(base.of_row(row)), others), chip)
+
+
+def _figure(
+    remarks: Remarks,
+    name: str,
+    measured: Measured,
+    ours: tuple[float, Mapping[str, float]],
+    chip: ChipFile,
+) -> Figure:
+    allowed = DEFAULT_ALLOWED if remarks.allowed is None else remarks.allowed
+    ratios = {switch: value / measured.measured for switch, value in ours[1].items()}
+    return Figure(
+        name,
+        ours[0],
+        measured.measured,
+        remarks.source or chip.source,
+        (allowed[0], allowed[1]) if allowed else None,
+        with_ratios(remarks.reason or "", ratios),
+        ours[1],
+    )
+
+
+def _all_remarks(chip: ChipFile) -> Iterator[Remarks]:
+    yield from chip.figures.values()
+    yield from chip.chip.values()
+    for row in chip.layers:
+        yield row.remarks
+        yield from row.figures.values()
+
+
+def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
+    """Say what was run, in Markdown."""
+    names, design = chip.hardware.names, chip.hardware.design
+    values = [f"`{name}: {value}`" for name, value in names.set.items()]
+    having = f" with {', '.join(values)}" if values else ""
+    images = f", {chip.network.batch} inputs in a pass" if chip.network.batch > 1 else ""
+    yield (
+        f"The hardware is `{names.name}`{having}, at {design.frequency_mhz:g} MHz with energies of "
+        f"table `{design.technology}`. It runs `{chip.network.name}`{images}."
+    )
+    if names.change:
+        yield f"Changed values of the hardware: {chip.hardware.stated(names.change)}."
+    searched = chip.searched
+    if chip.layers and not searched:
+        yield "The mapping of each layer is the one that the file gives."
+    elif chip.layers:
+        which = "each layer"
+        if len(searched) < len(_needed(chip)):
+            which = "each layer for which the file gives none"
+        yield f"The mapping of {which} is {chip.mapping.sentence}."
+    for name in shown:
+        changes = chip.hardware.stated(chip.switches[name].changes)
+        yield f"Column *{name}* is the ratio with {changes}. It is not checked."
+    if any(remarks.allowed is None for remarks in _checked_by_default(chip)):
+        low, high = DEFAULT_ALLOWED
+        yield f"The allowed range is {low:g} to {high:g} where the file gives none."
+
+
+def _checked_by_default(chip: ChipFile) -> Iterator[Remarks]:
+    for key, measured in chip.chip.items():
+        yield measured.over(chip.figures.get(key, Remarks()))
+    for row in chip.layers:
+        for key, measured in row.figures.items():
+            yield measured.over(row.remarks).over(chip.figures.get(key, Remarks()))
