@@ -97,8 +97,10 @@ class ChipHardware:
         texts = []
         for path, value in changes.items():
             before = value_at(data, path)
-            without = "not set in the template" if before is None else f"{before} in the template"
-            texts.append(f"`{path}: {value}` ({without})")
+            template = f"{before} in the template"
+            if before in (None, value):
+                template = "as in the template" if before == value else "not in the template"
+            texts.append(f"`{path}: {value}` ({template})")
         return ", ".join(texts)
 
 
