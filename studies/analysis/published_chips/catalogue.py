@@ -1,6 +1,6 @@
 """Chips that come with archloom, by the names that ``archloom validate`` has for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ PAGE: Final = (
 )
 
 
-def built_in() -> dict[str, Callable[[Tell], Chapter]]:
+def built_in() -> Mapping[str, Callable[[Tell], Chapter]]:
     """Return what computes the figures of each chip; it tells how far it is."""
     from .dual_side_products import dual_side_tensor_core
     from .eyeriss_v2_networks import eyeriss_v2

@@ -41,7 +41,7 @@ def chip_chapter(chip: ChipFile, tell: Tell = lambda *_: None) -> Chapter:
     """
     base, *others = _all_costed(chip, tell)
     switched = dict(zip(chip.switches, others, strict=True))
-    figures = []
+    figures = list[Figure]()
     for part in chip.order:
         found = _of_chip(chip, base, switched) if part == "chip" else _of_rows(chip, base, switched)
         figures += found

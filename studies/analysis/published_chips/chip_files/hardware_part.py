@@ -88,8 +88,10 @@ class ChipHardware:
         Raises:
             EntryError: they are none of the template, or no hardware has them.
         """
-        both = {**self.names.change, **changes}
-        return _chosen(self.names, both, self.folder).hardware
+        try:
+            return _found(self.names, {**self.names.change, **changes}, self.folder).hardware
+        except UserError as error:
+            raise _entry_error(error) from None
 
     def stated(self, changes: Changes) -> str:
         """Return changes in words, each with the value that the template has."""
@@ -104,7 +106,7 @@ class ChipHardware:
         return ", ".join(texts)
 
 
-def _chosen(names: HardwareNames, changes: Changes, folder: Path) -> ChosenHardware:
+def _found(names: HardwareNames, changes: Changes, folder: Path) -> ChosenHardware:
     source = names.name
     if source not in (*PRESETS, *TEMPLATES, HOST):
         source = str(absolute(source, folder))
@@ -113,10 +115,11 @@ def _chosen(names: HardwareNames, changes: Changes, folder: Path) -> ChosenHardw
             source = names.name
     settings = [f"{name}={value}" for name, value in names.set.items()]
     asked = (settings, names.technology, names.word_bits, _WORDS)
-    try:
-        return find_hardware(source, *asked, changes=changes)
-    except UserError as error:
-        raise EntryError(Fault(Place(), line) for line in str(error).splitlines()) from None
+    return find_hardware(source, *asked, changes=changes)
+
+
+def _entry_error(error: UserError, *keys: str) -> EntryError:
+    return EntryError(Fault(Place(keys=keys), line) for line in str(error).splitlines())
 
 
 def read_hardware(entry: Any, beside: Reading) -> ChipHardware:
@@ -126,7 +129,17 @@ def read_hardware(entry: Any, beside: Reading) -> ChipHardware:
         EntryError: everything that is wrong with it.
     """
     names = HardwareNames.read({"name": entry} if isinstance(entry, str) else entry, beside)
-    return ChipHardware(names, _chosen(names, names.change, beside.folder), beside.folder)
+    try:
+        # what is wrong here is not wrong with the changes
+        found = _found(names, {}, beside.folder)
+    except UserError as error:
+        raise _entry_error(error) from None
+    if names.change:
+        try:
+            found = _found(names, names.change, beside.folder)
+        except UserError as error:
+            raise _entry_error(error, "change") from None
+    return ChipHardware(names, found, beside.folder)
 
 
 #: the key that holds the hardware

@@ -1,16 +1,27 @@
 """How layers of a chip file are mapped: by a search, or as the file says for a single layer."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
-from archloom.evaluators.loopnest import LayerCost, MappingProblem, mapped_cost
+from archloom.evaluators.loopnest import (
+    SPATIAL_X,
+    SPATIAL_Y,
+    LayerCost,
+    MappingProblem,
+    evaluate_one,
+    mapped_cost,
+    new_workspace,
+    setup_for,
+    tile_words,
+)
 from archloom.search import MAPPING_SEARCHES
 from archloom.search.mapping import FACTORS, Mapper
 from archloom.space import Fault, Faults, Infeasible, Place, shown
 from archloom.space.hardware import Hardware
 from archloom.space.importers.cases import RecordError, written_mapping
 from archloom.space.mapping import UNCONSTRAINED, Mapping, MappingConstraints, trimmed
-from archloom.space.workload import DIMS, Layer
+from archloom.space.workload import DIMS, TENSORS, Layer
 from archloom.studies.config import (
     CONSTRAINTS,
     EntryError,
@@ -137,7 +148,7 @@ def mapping_of(written: Written, layer: Layer, hardware: Hardware) -> Mapping:
     if isinstance(written, Pass):
         return row_stationary(layer, written, hardware)
     if isinstance(written, list):
-        bounds = dict(zip(DIMS, layer.bounds, strict=True))
+        bounds: dict[str, int] = dict(zip(DIMS, layer.bounds, strict=True))
         try:
             return written_mapping(written, hardware, bounds)
         except RecordError as error:
@@ -171,8 +182,33 @@ def written_cost(
         EntryError, ValueError: it is no mapping of this layer on this hardware; with the reason.
     """
     mapping = mapping_of(written, layer, hardware)
-    problem = problem_of(layer, density, hardware)
-    return mapped_cost(replace(problem, loop_bounds=mapping.factors), mapping)
+    problem = replace(problem_of(layer, density, hardware), loop_bounds=mapping.factors)
+    try:
+        return mapped_cost(problem, mapping)
+    except ValueError as error:
+        raise ValueError("; ".join(_misfits(problem, mapping)) or str(error)) from None
+
+
+def _misfits(problem: MappingProblem, mapping: Mapping) -> Iterator[str]:
+    """Say at which levels a mapping does not fit, with what it needs and what there is."""
+    mapping = trimmed(mapping, problem.bounds)
+    setup, hardware = setup_for(problem, mapping), problem.hardware
+    found, (loops, keep) = new_workspace(len(hardware.levels)), mapping.arrays()
+    evaluate_one(setup, loops, keep, found)
+    for v, level in enumerate(hardware.levels):
+        for axis, name in ((SPATIAL_X, "x"), (SPATIAL_Y, "y")):
+            across, most = int(loops[v, axis].prod()), int(setup.fanout[v, axis - SPATIAL_X])
+            if across > most:
+                yield f"{level.name}: unrolls over {across} children along {name}, has {most}"
+        needed = [
+            int(tile_words(t, found.cum, v + 1, setup.window)) * int(setup.unit[v, t] * keep[v, t])
+            for t in range(len(TENSORS))
+        ]
+        if 0 <= setup.shared[v] < sum(needed):
+            yield f"{level.name}: tiles need {sum(needed):,} words, has {setup.shared[v]:,}"
+        for tensor, words, held in zip(TENSORS, needed, setup.capacity[v], strict=True):
+            if 0 <= held < words:
+                yield f"{level.name}: {tensor} need {words:,} words, has {held:,}"
 
 
 def searched_cost(

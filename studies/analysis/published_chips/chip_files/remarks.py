@@ -44,6 +44,10 @@ ALLOWED: Final = Key(
 ).like([0.8, 1.25])
 
 
+#: a measured value
+_POSITIVE: Final = number(above=0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Remarks(Section):
     """What is said of all figures of a kind, or of one.
@@ -83,11 +87,13 @@ class Measured(Remarks):
         reason: why the values differ. ``{NAME}`` stands for the ratio with the switch NAME.
     """
 
-    measured: Annotated[float, number(above=0)]
+    measured: Annotated[float, _POSITIVE]
 
 
 def _read_measured(entry: Any, beside: Reading) -> Measured:
-    return Measured.read(entry if isinstance(entry, dict) else {"measured": entry}, beside)
+    if isinstance(entry, dict):
+        return Measured.read(entry, beside)
+    return Measured(measured=_POSITIVE.read(entry, beside))
 
 
 #: a number, or a number with remarks
@@ -108,7 +114,9 @@ def check_reason(reason: str | None, beside: Reading) -> None:
         EntryError: it does.
     """
     switches = beside.before.get("switches")
-    for name in quoted(reason or "") if switches is not None else ():
+    if switches is None:
+        return
+    for name in quoted(reason or ""):
         if name not in switches:
             known = did_you_mean(name, switches) if switches else "the file has no switches"
             raise entry_error(f"quotes {{{name}}}, which is no switch; {known}", "reason")

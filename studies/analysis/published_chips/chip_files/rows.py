@@ -113,7 +113,7 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     density = (1.0 - said.get("weight_zeros", 0.0), 1.0 - said.get("input_zeros", 0.0))
     remarks = Remarks(source=said.get("source"), reason=said.get("reason"))
     row = Row(name, layers, figures, said.get("mapping"), density, remarks)
-    if chip is not None and len(layers) == 1:
+    if chip is not None and network is not None and len(layers) == 1:
         with collecting(faults, "mapping"):
             _check_mapping(row, network.layers[layers[0]], chip, beside.before.get("switches", {}))
     if faults:
