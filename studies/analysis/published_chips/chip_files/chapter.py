@@ -59,7 +59,7 @@ def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
     for design in designs:
         mapper, runs = chip.mapping.mapper(), dict[int, LayerRun]()
         for i in needed:
-            layer, row = chip.network.layers[i], given.get(i)
+            layer, row = chip.network.network.layers[i], given.get(i)
             tell(layer.name, len(found) * len(needed) + len(runs), len(designs) * len(needed))
             density = (1.0, 1.0) if row is None else row.density
             try:
@@ -80,7 +80,7 @@ def _needed(chip: ChipFile) -> Sequence[int]:
     """Return the positions of the layers that are measured; all, where a figure is a share."""
     kinds = row_kinds(chip.hardware.design)
     if any(kinds[key].share for row in chip.layers for key in row.figures):
-        return [i for i, layer in enumerate(chip.network.layers) if layer.uses_macs]
+        return [i for i, layer in enumerate(chip.network.network.layers) if layer.uses_macs]
     return sorted({i for row in chip.layers for i in row.layers if row.figures})
 
 
@@ -137,10 +137,12 @@ def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
     names, design = chip.hardware.names, chip.hardware.design
     values = [f"`{name}: {value}`" for name, value in names.set.items()]
     having = f" with {', '.join(values)}" if values else ""
-    images = f", {chip.network.batch} inputs in a pass" if chip.network.batch > 1 else ""
+    images = (
+        f", {chip.network.network.batch} inputs in a pass" if chip.network.network.batch > 1 else ""
+    )
     yield (
         f"The hardware is `{names.name}`{having}, at {design.frequency_mhz:g} MHz with energies of "
-        f"table `{design.technology}`. It runs `{chip.network.name}`{images}."
+        f"table `{design.technology}`. It runs `{chip.network.label}`{images}."
     )
     if names.change:
         yield f"Changed values of the hardware: {chip.hardware.stated(names.change)}."

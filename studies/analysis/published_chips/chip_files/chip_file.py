@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from archloom.space import Faults, bounded_text
-from archloom.space.workload import Network
 from archloom.studies.config import (
     NETWORK,
     ConfigError,
     Reading,
     Section,
+    Workload,
     collecting,
     read_document,
     text,
@@ -52,7 +52,7 @@ class ChipFile(Section):
     about: Annotated[str, text()] = ""
     source: Annotated[str, text("(?s).*\\S", form="say where the values come from")]
     hardware: Annotated[ChipHardware, HARDWARE]
-    network: Annotated[Network, NETWORK]
+    network: Annotated[Workload, NETWORK]
     switches: Annotated[Mapping[str, Switch], SWITCHES] = field(default_factory=dict)
     mapping: Annotated[MappingSearch, SEARCH] = field(default_factory=MappingSearch)
     figures: Annotated[Mapping[str, Remarks], REMARKS] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class ChipFile(Section):
         """Names of the layers that a search maps."""
         given = {row.layers[0] for row in self.layers if row.mapping is not None}
         measured = {i for row in self.layers for i in row.layers}
-        return tuple(self.network.layers[i].name for i in sorted(measured - given))
+        return tuple(self.network.network.layers[i].name for i in sorted(measured - given))
 
 
 def own_chips() -> dict[str, Path]:

@@ -34,14 +34,14 @@ _RATIO: Final = {"type": "number", "exclusiveMinimum": 0}
 
 ALLOWED: Final = Key(
     _read_allowed,
-    lambda allowed: None if allowed is None else list(allowed) or _NONE,
+    lambda allowed: list(DEFAULT_ALLOWED if allowed is None else allowed) or _NONE,
     form=lambda: {
         "anyOf": [
             {"type": "array", "items": _RATIO, "minItems": 2, "maxItems": 2},
             {"enum": [_NONE]},
         ]
     },
-).like([0.8, 1.25])
+).silent_if(lambda allowed: allowed is None)
 
 
 #: a measured value

@@ -58,6 +58,7 @@ class Row:
         mapping: of the layer; None for what a search finds.
         density: shares of nonzero weights and inputs.
         remarks: of all figures of the row.
+        entry: as it stands in the file.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Row:
     mapping: Written | None = None
     density: tuple[float, float] = (1.0, 1.0)
     remarks: Remarks = field(default_factory=Remarks)
+    entry: Any = field(default=None, compare=False)
 
     @property
     def settles(self) -> bool:
@@ -99,7 +101,8 @@ def _mapped_twice(rows: list[Row]) -> Iterator[Row]:
 def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     if not isinstance(entry, dict):
         raise ValueError(f"{entry!r} must be a mapping of figures, such as {{latency_ms: 1.5}}")
-    chip, network = beside.before.get("hardware"), beside.before.get("network")
+    chip, workload = beside.before.get("hardware"), beside.before.get("network")
+    network = None if workload is None else workload.network
     faults, layers = Faults(), tuple[int, ...]()
     with collecting(faults, *([_LAYERS] if _LAYERS in entry else [])):
         if network is not None:
@@ -112,7 +115,7 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
         faults.add(Place(), f"has no figure; known: {', '.join(KINDS)}")
     density = (1.0 - said.get("weight_zeros", 0.0), 1.0 - said.get("input_zeros", 0.0))
     remarks = Remarks(source=said.get("source"), reason=said.get("reason"))
-    row = Row(name, layers, figures, said.get("mapping"), density, remarks)
+    row = Row(name, layers, figures, said.get("mapping"), density, remarks, entry)
     if chip is not None and network is not None and len(layers) == 1:
         with collecting(faults, "mapping"):
             _check_mapping(row, network.layers[layers[0]], chip, beside.before.get("switches", {}))
@@ -220,7 +223,9 @@ _ABOUT_TRAFFIC: Final = "bytes read and written at a level, in MB (10^6 bytes), 
 
 #: the key that holds measured layers
 ROWS: Final = Key(
-    _read_rows, form=lambda: {"type": "object", "additionalProperties": _row_form()}
+    _read_rows,
+    lambda rows: {row.name: row.entry for row in rows},
+    form=lambda: {"type": "object", "additionalProperties": _row_form()},
 ).like({"conv1": {"latency_ms": 16.5, "power_mw": 332}})
 
 
