@@ -14,6 +14,9 @@ DEFAULT_ALLOWED: Final = (0.8, 1.25)
 #: the word of a figure that is shown and not checked
 _NONE: Final = "none"
 
+#: largest ratio that may be allowed
+_MOST: Final = 1e6
+
 #: of a figure that is not checked
 UNCHECKED: Final[tuple[float, ...]] = ()
 
@@ -22,7 +25,7 @@ def _read_allowed(entry: Any, _: Reading) -> tuple[float, ...]:
     if entry == _NONE:
         return UNCHECKED
     numbers = isinstance(entry, list) and all(type(n) in (int, float) for n in entry)
-    if not numbers or len(entry) != 2 or not 0 < entry[0] <= entry[1] < float("inf"):
+    if not numbers or len(entry) != 2 or not 0 < entry[0] <= entry[1] <= _MOST:
         raise ValueError(
             f"{entry!r} must be two ratios of archloom's value to the measured one, the lower "
             f"first, such as [0.8, 1.25]; or {_NONE}, to show the figure without a check"
