@@ -39,11 +39,7 @@ if TYPE_CHECKING:
         with_word_bits as with_word_bits,
     )
     from .template import LevelTemplate as LevelTemplate, TemplateError as TemplateError
-    from .template_changes import (
-        NO_CHANGES as NO_CHANGES,
-        Changes as Changes,
-        value_at as value_at,
-    )
+    from .template_changes import Changes as Changes, value_at as value_at
     from .template_reader import TEMPLATE_KEYS as TEMPLATE_KEYS
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -13,11 +13,8 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .catalogue import PAGE as PAGE, built_in as built_in
-    from .chip_files import (
-        ChipFile as ChipFile,
-        chip_chapter as chip_chapter,
-        read_chip as read_chip,
-    )
+    from .chip_files import chip_chapter as chip_chapter, read_chip as read_chip
+    from .chip_files.chip_file import ChipFile as ChipFile
     from .figures import Chapter as Chapter, Figure as Figure
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

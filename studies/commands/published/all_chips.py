@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from archloom.studies.analysis.published_chips import Chapter, Figure
 from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
 
-from .validate import compared, summary
+from .recorded_cases import compared, summary
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -88,7 +88,7 @@ def validate(
     elif source is None or is_chip(source):
         sound = compare_chips(source, shown, new_console())
     else:
-        from .validate import validate_cases
+        from .recorded_cases import validate_cases
 
         for option, given in (("--markdown", as_markdown), ("--plot", plot is not None)):
             if given:

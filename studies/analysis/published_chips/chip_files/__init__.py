@@ -12,10 +12,6 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .chapter import Tell as Tell, chip_chapter as chip_chapter
-    from .chip_file import (
-        ChipFile as ChipFile,
-        own_chips as own_chips,
-        read_chip as read_chip,
-    )
+    from .chip_file import own_chips as own_chips, read_chip as read_chip
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
