@@ -1,7 +1,7 @@
 """Comparisons with published results: ``archloom validate`` and ``archloom reproduce``.
 
 ``cli.py`` declares both. ``chips.py`` has figures of chips, those of a user's own file too, and
-``all_chips.py`` one table of all; ``recorded_cases.py`` has recorded cases of a tool. ``measuring.py``
+``all_chips.py`` one table of all; ``recorded_cases.py`` has cases of another tool. ``measuring.py``
 measures tables of papers, which ``tables.py`` shows; ``searching.py`` runs their studies.
 """
 

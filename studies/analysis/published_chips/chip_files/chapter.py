@@ -86,9 +86,8 @@ def _needed(chip: ChipFile) -> Sequence[int]:
 
 def _of_chip(chip: ChipFile, base: _Costed, switched: Mapping[str, _Costed]) -> Iterator[Figure]:
     for key, measured in chip.chip.items():
-        kind = CHIP_KINDS[key]
+        kind, remarks = CHIP_KINDS[key], _remarks(chip, key, measured)
         others = {name: kind.of_chip(costed.hardware) for name, costed in switched.items()}
-        remarks = measured.over(chip.figures.get(key, Remarks()))
         name = remarks.name or kind.name
         yield _figure(remarks, name, measured, (kind.of_chip(base.hardware), others), chip)
 
@@ -100,8 +99,14 @@ def _of_rows(chip: ChipFile, base: _Costed, switched: Mapping[str, _Costed]) -> 
             kind, general = kinds[key], chip.figures.get(key, Remarks())
             others = {name: kind.of_runs(costed.of_row(row)) for name, costed in switched.items()}
             name = measured.name or f"{row.name}, {general.name or kind.name}"
-            remarks = measured.over(row.remarks).over(general)
+            remarks = _remarks(chip, key, measured, row)
             yield _figure(remarks, name, measured, (kind.of_runs(base.of_row(row)), others), chip)
+
+
+def _remarks(chip: ChipFile, key: str, measured: Measured, row: Row | None = None) -> Remarks:
+    """Return all that is said of a figure: of itself, then of its row, then of its kind."""
+    own = measured if row is None else measured.over(row.remarks)
+    return own.over(chip.figures.get(key, Remarks()))
 
 
 def _figure(
@@ -125,11 +130,12 @@ def _figure(
 
 
 def _all_remarks(chip: ChipFile) -> Iterator[Remarks]:
-    yield from chip.figures.values()
-    yield from chip.chip.values()
+    """Yield all that is said of each figure."""
+    for key, measured in chip.chip.items():
+        yield _remarks(chip, key, measured)
     for row in chip.layers:
-        yield row.remarks
-        yield from row.figures.values()
+        for key, measured in row.figures.items():
+            yield _remarks(chip, key, measured, row)
 
 
 def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
@@ -137,34 +143,24 @@ def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
     names, design = chip.hardware.names, chip.hardware.design
     values = [f"`{name}: {value}`" for name, value in names.set.items()]
     having = f" with {', '.join(values)}" if values else ""
-    images = (
-        f", {chip.network.network.batch} inputs in a pass" if chip.network.network.batch > 1 else ""
-    )
+    batch = chip.network.network.batch
+    images = f", {batch} inputs in a pass" if batch > 1 else ""
     yield (
         f"The hardware is `{names.name}`{having}, at {design.frequency_mhz:g} MHz with energies of "
         f"table `{design.technology}`. It runs `{chip.network.label}`{images}."
     )
     if names.change:
         yield f"Changed values of the hardware: {chip.hardware.stated(names.change)}."
-    searched = chip.searched
-    if chip.layers and not searched:
-        yield "The mapping of each layer is the one that the file gives."
-    elif chip.layers:
-        which = "each layer"
-        if len(searched) < len(_needed(chip)):
-            which = "each layer for which the file gives none"
+    needed = set(_needed(chip))
+    given = {row.layers[0] for row in chip.layers if row.mapping is not None}
+    if needed - given:
+        which = "each layer for which the file gives none" if needed & given else "each layer"
         yield f"The mapping of {which} is {chip.mapping.sentence}."
+    elif needed:
+        yield "The mapping of each layer is the one that the file gives."
     for name in shown:
         changes = chip.hardware.stated(chip.switches[name].changes)
         yield f"Column *{name}* is the ratio with {changes}. It is not checked."
-    if any(remarks.allowed is None for remarks in _checked_by_default(chip)):
+    if any(remarks.allowed is None for remarks in _all_remarks(chip)):
         low, high = DEFAULT_ALLOWED
         yield f"The allowed range is {low:g} to {high:g} where the file gives none."
-
-
-def _checked_by_default(chip: ChipFile) -> Iterator[Remarks]:
-    for key, measured in chip.chip.items():
-        yield measured.over(chip.figures.get(key, Remarks()))
-    for row in chip.layers:
-        for key, measured in row.figures.items():
-            yield measured.over(row.remarks).over(chip.figures.get(key, Remarks()))

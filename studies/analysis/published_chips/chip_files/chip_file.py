@@ -61,13 +61,6 @@ class ChipFile(Section):
     #: the parts that have figures, as they stand in the file
     order: tuple[str, ...] = _ORDER
 
-    @property
-    def searched(self) -> tuple[str, ...]:
-        """Names of the layers that a search maps."""
-        given = {row.layers[0] for row in self.layers if row.mapping is not None}
-        measured = {i for row in self.layers for i in row.layers}
-        return tuple(self.network.network.layers[i].name for i in sorted(measured - given))
-
 
 def own_chips() -> dict[str, Path]:
     """Return the files that come with archloom, by name."""

@@ -43,6 +43,9 @@ _KEYS: Final = {
 
 _LAYERS: Final = "layers"
 
+#: most rows of a file; networks that people measure have fewer layers
+_MOST_ROWS: Final = 2000
+
 #: of a row for several layers, which have different values of these
 _OF_ONE: Final = ("mapping", "input_zeros", "weight_zeros")
 
@@ -79,6 +82,8 @@ def _read_rows(entries: Any, beside: Reading) -> tuple[Row, ...]:
     if not isinstance(entries, dict):
         raise ValueError(f"{entries!r} must be a mapping of layers to what was measured of them")
     faults, found = Faults(), list[Row]()
+    if len(entries) > _MOST_ROWS:
+        raise ValueError(f"has {len(entries)} rows, must have at most {_MOST_ROWS}")
     for name, entry in entries.items():
         with collecting(faults, str(name)):
             found.append(_read_row(str(name), entry, beside))
