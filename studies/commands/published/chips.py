@@ -60,12 +60,14 @@ def is_chip(source: Path) -> bool:
     Raises:
         UserError: it is neither a file nor a chip, but nearly one.
     """
-    if source.suffix in _SUFFIXES or str(source) in built_in():
+    if str(source) in built_in() or (source.suffix in _SUFFIXES and source.exists()):
         return True
-    near = did_you_mean(str(source), built_in())
-    if not source.exists() and near.startswith("did you mean"):
-        raise UserError(f"{source}: no such file or chip; {near}")
-    return False
+    if not source.exists():
+        beside = source.parent.glob("*.y*ml") if source.parent.is_dir() else ()
+        near = did_you_mean(source.name, [*built_in(), *(path.name for path in beside)])
+        if near.startswith("did you mean"):
+            raise UserError(f"{source}: no such file or chip; {near}")
+    return source.suffix in _SUFFIXES
 
 
 def chapters(sources: Sequence[Path | str], console: "Console") -> tuple[Chapter, ...]:

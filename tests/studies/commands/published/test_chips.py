@@ -189,10 +189,15 @@ def test_recorded_cases_are_three_figures(tmp_path: Path) -> None:
         ((CASES, "--plot", "x.png"), "--plot is for chips; "),
         (("--plot", "x.pdf"), "--plot x.pdf: must end in .png or .svg"),
         (("eyris_alexnet",), "eyris_alexnet: no such file or chip; did you mean eyeriss_alexnet"),
-        (("--all", "none.yaml"), "none.yaml: cannot be read: No such file or directory"),
+        (("--all", "no/my.yaml"), "no/my.yaml: cannot be read: No such file or directory"),
     ],
 )
 def test_mistakes_on_the_command_line(words: tuple[object, ...], message: str) -> None:
     done = validate(*words)
     assert message in str(done.exception)
     assert getattr(done.exception, "exit_code", None) == 2
+
+
+def test_a_file_that_is_not_there_is_told_with_those_beside_it(chip: Path) -> None:
+    done = validate(chip.with_name("chp.yaml"))
+    assert str(done.exception).endswith("chp.yaml: no such file or chip; did you mean chip.yaml?")
