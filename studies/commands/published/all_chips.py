@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from math import inf, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from archloom.studies.analysis.published_chips import Chapter, Figure
-from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
+from archloom.studies.rendering.text import plain, plain_table, print_line, print_whole
 
 from .recorded_cases import compared, summary
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_HEADS: Final = ("chip", "figure", "ratio", "allowed", "")
 
 
 def as_chapter(path: Path) -> Chapter:
@@ -52,7 +50,11 @@ def print_ratios(found: Sequence[Chapter], console: "Console") -> None:
     """Print the figures of all chapters: first those outside their range, then by the ratio."""
     rows = [(chapter.title, figure) for chapter in found for figure in chapter.figures]
     rows.sort(key=lambda row: (row[1].holds, -_distance(row[1].ratio)))
-    table = new_table("Ratios of archloom to measured figures, worst first", _HEADS, _HEADS[:2])
+    table = plain_table("Ratios of archloom to measured figures, worst first")
+    for head in ("chip", "figure"):
+        table.add_column(head, overflow="fold")
+    for head in ("ratio", "allowed", ""):
+        table.add_column(head, justify="right", no_wrap=True)
     for title, figure in rows:
         band = "" if figure.band is None else f"{figure.band[0]:.3g} to {figure.band[1]:.3g}"
         cells = (title, figure.name, f"{figure.ratio:.3f}", band, "" if figure.holds else "!")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from archloom.space import did_you_mean
 from archloom.studies.analysis.published_chips import (
@@ -170,7 +170,9 @@ def _print_chapter(chapter: Chapter, console: "Console") -> None:
     table = Table(title=plain(chapter.title), title_justify="left")
     heads = ("figure", "archloom", theirs, "ratio", *chapter.switches, "allowed", "reason")
     for name in heads:
-        table.add_column(plain(name), justify="left" if name in ("figure", "reason") else "right")
+        side: Literal["left", "right"] = "left" if name in ("figure", "reason") else "right"
+        # on narrow terminals words are cut in two rather than short
+        table.add_column(plain(name), justify=side, overflow="fold")
     for f in chapter.figures:
         cells = (f.name, *_cells(f, chapter.switches), f.reason)
         table.add_row(*map(plain, cells), style=None if f.holds else "red")

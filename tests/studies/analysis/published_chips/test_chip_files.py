@@ -18,19 +18,24 @@ from archloom.space.importers.cases.mapping import loops_of
 from archloom.space.mapping.constraints import MappingConstraints
 from archloom.space.networks.registry import network
 from archloom.space.workload.dims import DIMS
+from archloom.studies.analysis.published_chips.catalogue import built_in
 from archloom.studies.analysis.published_chips.chip_files.chapter import chip_chapter
 from archloom.studies.analysis.published_chips.chip_files.chip_file import (
     ChipFile,
     own_chips,
     read_chip,
 )
-from archloom.studies.analysis.published_chips.chip_files.kinds import KINDS
-from archloom.studies.analysis.published_chips.chip_files.remarks import DEFAULT_ALLOWED
+from archloom.studies.analysis.published_chips.chip_files.hardware_part import HardwareNames
+from archloom.studies.analysis.published_chips.chip_files.kinds import CHIP_KINDS, KINDS
+from archloom.studies.analysis.published_chips.chip_files.mapping_part import MappingSearch
+from archloom.studies.analysis.published_chips.chip_files.remarks import DEFAULT_ALLOWED, Measured
 from archloom.studies.analysis.published_chips.figures import Chapter
 from archloom.studies.analysis.published_chips.fixed_mappings import Pass, row_stationary
 from archloom.studies.config.errors import ConfigError
 from archloom.studies.config.sections import Reading
 from archloom.studies.errors import UserError
+
+from ....source_tree import ROOT
 
 #: passes of conv3 and conv4 of AlexNet on Eyeriss (JSSC 2017, table III)
 CONV3 = {"m": 64, "n": 4, "e": 13, "p": 16, "q": 4, "r": 1, "t": 4}
@@ -331,3 +336,12 @@ def test_a_template_beside_the_file_is_found(tmp_path: Path) -> None:
         ConfigError, match=r"hardware: mien\.yaml: no such preset, template or file"
     ):
         read(tmp_path, hardware="mien.yaml", layers=layers)
+
+
+def test_the_page_names_every_key() -> None:
+    page = (ROOT / "docs" / "how_to" / "own_chip_validation.md").read_text()
+    keys = [*KINDS, *CHIP_KINDS, *ChipFile.layout, *MappingSearch.layout, *Measured.layout]
+    keys += [*HardwareNames.layout, "input_zeros", "weight_zeros"]
+    assert [key for key in keys if f"`{key}`" not in page] == []
+    assert str(list(DEFAULT_ALLOWED)) in page
+    assert all(f"`{name}`" in page for name in built_in())

@@ -1,12 +1,15 @@
 """``archloom validate`` with chip files, with names, and with ``--all``: output and exit codes."""
 
 import json
+import re
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from archloom.studies.analysis.published_chips import Chapter, Figure
 from archloom.studies.analysis.published_chips.catalogue import PAGE, built_in
@@ -201,3 +204,18 @@ def test_mistakes_on_the_command_line(words: tuple[object, ...], message: str) -
 def test_a_file_that_is_not_there_is_told_with_those_beside_it(chip: Path) -> None:
     done = validate(chip.with_name("chp.yaml"))
     assert str(done.exception).endswith("chp.yaml: no such file or chip; did you mean chip.yaml?")
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_narrow_terminal_shows_every_ratio(
+    monkeypatch: pytest.MonkeyPatch, chip: Path, every: bool
+) -> None:
+    monkeypatch.setattr(chips, "built_in", dict)
+    shown = StringIO()
+    console = Console(file=shown, width=80, force_terminal=True, no_color=True)
+    compare = chips.compare_all if every else chips.compare_chips
+    assert compare(chip, chips.Shown(False, False, None), console)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
+    assert "…" not in text
+    assert text.count("0.932") == (1 if every else 2)
+    assert max(map(len, text.splitlines())) <= 80
