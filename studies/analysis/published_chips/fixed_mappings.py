@@ -57,7 +57,8 @@ def row_stationary(layer: Layer, shape: Pass, hardware: Hardware) -> Mapping:
     wide go on below, in the same pass; filters and channels fill what rows are left.
 
     Raises:
-        ValueError: the hardware has other levels than scratchpads, a buffer and DRAM.
+        ValueError: the hardware has other levels than scratchpads, a buffer and DRAM, or a pass has
+            fewer filters than the array.
     """
     if len(hardware.levels) != 3:
         names = ", ".join(v.name for v in hardware.levels)
@@ -65,14 +66,17 @@ def row_stationary(layer: Layer, shape: Pass, hardware: Hardware) -> Mapping:
             f"a row-stationary pass needs hardware with three levels (scratchpads, buffer, DRAM); "
             f"{hardware.name} has {names}; write the loops of each level instead"
         )
+    if shape.m < shape.p * shape.t:
+        raise ValueError(
+            f"m: a pass has {shape.m} filters, must have at least the {shape.p * shape.t} that "
+            "are in the array at once (p x t)"
+        )
     columns = hardware.pe_mesh[0]
-    x, y = {P: min(shape.e, columns)}, {R: layer.r}
-    if shape.e > columns:
-        y[P] = -(-shape.e // columns)
-    elif shape.e * shape.t <= columns:
-        x[K], y[C] = shape.t, shape.r
+    x, y = {P: min(shape.e, columns)}, {R: layer.r, C: shape.r}
+    if shape.e * shape.t <= columns:
+        x[K] = shape.t
     else:
-        y[K], y[C] = shape.t, shape.r
+        y[P], y[K] = -(-shape.e // columns), shape.t
     rows = x[P] * y.get(P, 1)
     spad = level({S: layer.s, K: shape.p, C: shape.q}, (S, C, K))
     # weights stay in the PE while all columns and images of the pass go by

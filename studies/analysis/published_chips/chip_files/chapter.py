@@ -53,10 +53,11 @@ def chip_chapter(chip: ChipFile, tell: Tell = lambda *_: None) -> Chapter:
 def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
     """Return the costs of all layers that are needed, on the chip and with each switch."""
     needed = _needed(chip)
-    designs = [chip.hardware.design, *(switch.design for switch in chip.switches.values())]
+    designs = {"": chip.hardware.design}
+    designs |= {f" with switch {name}": switch.design for name, switch in chip.switches.items()}
     given = {row.layers[0]: row for row in chip.layers if len(row.layers) == 1 and row.settles}
     faults, found = list[str](), list[_Costed]()
-    for design in designs:
+    for switched, design in designs.items():
         mapper, runs = chip.mapping.mapper(), dict[int, LayerRun]()
         for i in needed:
             layer, row = chip.network.network.layers[i], given.get(i)
@@ -69,10 +70,10 @@ def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
                     cost = searched_cost(chip.mapping, mapper, layer, density, design)
                 runs[i] = LayerRun(layer, cost)
             except ValueError as error:
-                faults.append(f"{chip.title}: {layer.name} on {design.name}: {error}")
+                faults.append(f"{chip.title}: {layer.name}{switched}: {error}")
         found.append(_Costed(design, runs))
     if faults:
-        raise UserError("\n".join(dict.fromkeys(faults)))
+        raise UserError("\n".join(faults))
     return found
 
 

@@ -105,8 +105,12 @@ FAULTS: tuple[tuple[dict[str, Any], str], ...] = (
         "layers.conv4.mapping: G: factors multiply to 1, must multiply to the bound 2",
     ),
     (
-        {"layers": {"conv4": {"power_mw": 1, "mapping": {**CONV4, "p": 99}}}},
+        {"layers": {"conv4": {"power_mw": 1, "mapping": {**CONV4, "p": 99, "m": 198}}}},
         "spad: weights need 891 words, has 224; spad: outputs need 99 words, has 24",
+    ),
+    (
+        {"layers": {"conv4": {"power_mw": 1, "mapping": {**CONV4, "m": 31}}}},
+        "layers.conv4.mapping: m: a pass has 31 filters, must have at least the 32 that are in",
     ),
     (
         {"layers": {"conv4": {"power_mw": 1, "mapping": {**CONV4, "r": 4}}}},

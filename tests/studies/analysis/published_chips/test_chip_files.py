@@ -318,13 +318,40 @@ def test_what_is_run_is_told_layer_by_layer(tmp_path: Path) -> None:
 
 
 def test_hardware_that_is_too_small_for_any_mapping_is_a_mistake(tmp_path: Path) -> None:
-    small = {"name": "eyeriss", "change": {"levels.glb.capacity_bytes": 2}}
+    tiny = {"levels.glb.capacity_bytes": 2}
     layers = {"conv3": {"latency_ms": 1}, "conv4": {"latency_ms": 1}}
-    with pytest.raises(UserError) as error:
-        chapter(tmp_path, hardware=small, layers=layers)
-    lines = str(error.value).splitlines()
-    assert [line.split(" on ")[0] for line in lines] == ["chip: conv3", "chip: conv4"]
-    assert all("glb" in line and "bytes" in line for line in lines)
+    search = {"search": "random", "evaluations": 5}
+    for keys, named in (
+        ({"hardware": {"name": "eyeriss", "change": tiny}}, ""),
+        ({"switches": {"tiny": tiny}}, " with switch tiny"),
+    ):
+        with pytest.raises(UserError) as error:
+            chapter(tmp_path, layers=layers, mapping=search, **keys)
+        lines = str(error.value).splitlines()
+        heads = [f"chip: conv3{named}", f"chip: conv4{named}"]
+        assert [": ".join(line.split(": ")[:2]) for line in lines] == heads
+        assert all("glb" in line and "bytes" in line for line in lines)
+
+
+@given(
+    st.fixed_dictionaries({key: st.integers(1, 40) for key in "mnepqrt"}).map(
+        lambda numbers: {**numbers, "m": numbers["m"] + numbers["p"] * numbers["t"]}
+    ),
+    st.integers(0, 4),
+)
+def test_passes_cover_the_layer_whatever_their_numbers_are(
+    numbers: dict[str, int], number: int
+) -> None:
+    layer = ALEXNET.layers[ALEXNET.index(f"conv{number + 1}")]
+    mapping = row_stationary(layer, Pass(**numbers), preset("eyeriss"))
+    assert all(a >= b for a, b in zip(mapping.factors, layer.bounds, strict=True))
+    spad, glb, _ = mapping.levels
+    side = {dim: glb.spatial_x[i] * glb.spatial_y[i] for i, dim in enumerate(DIMS)}
+    assert spad.temporal[DIMS.index("K")] == numbers["p"]
+    assert side["R"] == layer.r
+    assert side["C"] == numbers["r"]
+    assert side["K"] == numbers["t"]
+    assert side["P"] >= numbers["e"]
 
 
 def test_a_template_beside_the_file_is_found(tmp_path: Path) -> None:
