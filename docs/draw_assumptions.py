@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from archloom.space.design_space import PRESETS, preset
-from archloom.space.hardware import pass_batch
+from archloom.space.design_space import PRESETS
+from archloom.space.hardware import Hardware, pass_batch
 from archloom.space.networks import network
-from archloom.studies.analysis.published_chips.eyeriss_alexnet import CHIP, EFFECTS, layer_run
+from archloom.studies.analysis.published_chips.chip_files.chip_file import own_chips, read_chip
+from archloom.studies.analysis.published_chips.chip_files.mapping_part import written_cost
 from archloom.studies.commands.catalogue.sensitivity import DEFAULT_NETWORKS
 from archloom.studies.config import HardwareVariants, find_hardware
 from archloom.studies.rendering.sensitivity import deciding_texts, draw_tornado, largest_text
@@ -63,20 +64,26 @@ def fixed_mappings() -> Iterator[str]:
     """Yield the lines of a table of AlexNet with the chip's mappings and narrower buffers."""
     yield line(["layer", "published, ms", *(f"{words:g} words, ms" for words in WORDS)])
     yield line(["---"] * (len(WORDS) + 2))
-    for name, shape in CHIP.items():
-        times = (f"{milliseconds(name, words):.1f}" for words in WORDS)
-        yield line([name, f"{shape.processing_ms:g}", *times])
+    chip = read_chip(own_chips()["eyeriss_alexnet"])
+    for row in chip.layers:
+        if row.mapping is not None:
+            layer = chip.network.network.layers[row.layers[0]]
+            costs = (
+                written_cost(row.mapping, layer, row.density, narrowed(chip.hardware.design, words))
+                for words in WORDS
+            )
+            per_ms = chip.hardware.design.frequency_mhz * 1e3
+            times = (f"{cost.latency_cycles / per_ms:.1f}" for cost in costs)
+            yield line([row.name, f"{row.figures['latency_ms'].measured:g}", *times])
 
 
-def milliseconds(name: str, words: float) -> float:
-    """Return the time of a layer with the chip's mapping and a buffer of so many words a cycle."""
-    chip = preset("eyeriss")
+def narrowed(chip: Hardware, words: float) -> Hardware:
+    """Return the chip with a buffer of so many words a cycle."""
     levels = (
         replace(level, bandwidth_words=words) if level.name == "glb" else level
         for level in chip.levels
     )
-    cost, _ = layer_run(name, EFFECTS, replace(chip, levels=tuple(levels)))
-    return cost.latency_cycles / (chip.frequency_mhz * 1e3)
+    return replace(chip, levels=tuple(levels))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         with_word_bits as with_word_bits,
     )
     from .template import LevelTemplate as LevelTemplate, TemplateError as TemplateError
+    from .template_changes import Changes as Changes, value_at as value_at
     from .template_reader import (
         TEMPLATE_KEYS as TEMPLATE_KEYS,
         read_template as read_template,

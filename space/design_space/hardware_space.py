@@ -14,6 +14,7 @@ from .expression import Expression, Value
 from .parameter import Parameter, Point
 from .presets import PRESETS, preset_file
 from .template import LevelTemplate, Template, TemplateError
+from .template_changes import NO_CHANGES, Changes
 from .template_reader import read_template
 
 if TYPE_CHECKING:
@@ -66,9 +67,13 @@ class HardwareSpace:
             self.build({})
 
     @classmethod
-    def load(cls, name_or_path: str | Path) -> "HardwareSpace":
+    def load(cls, name_or_path: str | Path, changes: Changes = NO_CHANGES) -> "HardwareSpace":
         """Return a built-in space by name, or that of a YAML file; a preset is a space of one
         design.
+
+        Args:
+            name_or_path: of the template.
+            changes: values of the template that are replaced, by key path.
 
         Raises:
             TemplateError: no such template, or faults in it: all of them.
@@ -81,7 +86,7 @@ class HardwareSpace:
         elif not path.is_file():
             hint = did_you_mean(str(name_or_path), [*TEMPLATES, *PRESETS])
             raise TemplateError([f"{name_or_path}: is neither a template nor a file; {hint}"])
-        return cls(read_template(path))
+        return cls(read_template(path, changes))
 
     def with_parameters(self, beside: Sequence[Parameter]) -> "HardwareSpace":
         """Return the space with parameters of what runs on the hardware, behind its own.

@@ -20,6 +20,7 @@ from .assumptions import MARK, SECTION, read_marks, with_values
 from .expression import FUNCTIONS, Expression, ExpressionError, Value, circle, parse
 from .parameter import Parameter, Scale
 from .template import Field, LevelTemplate, Rule, Template, TemplateError, missing_hint
+from .template_changes import NO_CHANGES, Changes, changed
 from .template_fields import EFFECT_KEYS, ENERGY_KEYS, LEVEL_KEYS, NUMBERS, Fields, LevelSwitches
 
 _TOP: Final = {
@@ -52,8 +53,8 @@ _LARGEST: Final = 1e15
 """End of a range of values; hardware has no such number, and floats have all whole ones below."""
 
 
-def read_template(path: Path) -> Template:
-    """Read a template from a YAML file; it is called after the file.
+def read_template(path: Path, changes: Changes = NO_CHANGES) -> Template:
+    """Read a template from a YAML file with some values changed; it is called after the file.
 
     Raises:
         TemplateError: with every fault, its file and its key path.
@@ -62,7 +63,8 @@ def read_template(path: Path) -> Template:
     document = read_yaml(path, faults)
     if faults and document.data is None:
         raise TemplateError(faults.sentences)
-    template = _Reader(str(path), faults).template(document.data, path.stem)
+    data = changed(document.data, changes, faults)
+    template = _Reader(str(path), faults).template(data, path.stem)
     if faults:
         raise TemplateError(str(document.located(fault)) for fault in faults)
     # designs may have faults in these

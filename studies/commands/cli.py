@@ -39,7 +39,7 @@ from .options import (
     Study,
     echo,
 )
-from .published import REPRODUCE_EXAMPLES, reproduce
+from .published import REPRODUCE_EXAMPLES, VALIDATE_EXAMPLES, reproduce, validate
 from .schedule import SCHEDULE_EXAMPLES, schedule
 from .serve import SERVE_EXAMPLES, serve
 from .setup import (
@@ -250,48 +250,7 @@ def evaluate(
     evaluate_files(files, as_json, new_console())
 
 
-@app.command_of("archloom validate", "archloom validate tests/data/timeloop_cases.jsonl --rows 65")
-def validate(
-    cases: Annotated[
-        Path | None,
-        Argument(metavar="[CASES]", help="JSON Lines file of recorded cases, one per line."),
-    ] = None,
-    as_json: AsJson = False,
-    as_markdown: Annotated[
-        bool,
-        Option(
-            "--markdown",
-            help="Print the comparison with published chips as Markdown, as in "
-            "docs/validation/validation.md. Only without CASES.",
-        ),
-    ] = False,
-    rows: Annotated[
-        int, Option("--rows", least=1, help="Maximum number of cases in the table.")
-    ] = 20,
-) -> None:
-    """Compare the cost model with recorded Timeloop outputs, or with published chips.
-
-    CASES holds mappings with the access counts, energy and cycles that Timeloop computed for them;
-    docs/reference/timeloop.md defines the format. Without CASES, measured figures of published
-    chips (Eyeriss, TPU-v3 and others) are compared with the model. The exit code is 1 if a value
-    differs by more than its tolerance.
-    """
-    if cases is not None and as_markdown:
-        raise UserError("--markdown prints the comparison with published chips; leave CASES out")
-    if as_json and as_markdown:
-        raise UserError("--json and --markdown exclude each other; use one of them")
-    if cases is None:
-        from .published import show_published
-
-        sound = show_published(as_json, as_markdown, new_console())
-    else:
-        from .published import validate_cases
-
-        sound = validate_cases(cases, as_json, rows, new_console())
-    if not sound:
-        raise Exit(1)
-
-
+app.add(validate, VALIDATE_EXAMPLES)
 app.add(map_, MAP_EXAMPLES, "map")
 app.add(schedule, SCHEDULE_EXAMPLES)
 app.add(weave, WEAVE_EXAMPLES)

@@ -63,7 +63,10 @@ if TYPE_CHECKING:
         complete as complete,
         option_problems as option_problems,
     )
-    from .software.mapping_constraints import read_constraints_file as read_constraints_file
+    from .software.mapping_constraints import (
+        CONSTRAINTS as CONSTRAINTS,
+        read_constraints_file as read_constraints_file,
+    )
     from .space_reference import space_text as space_text
     from .start_from import StartSource as StartSource
     from .study_config import (
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
         shown as shown,
     )
     from .workloads import (
+        NETWORK as NETWORK,
         Workload as Workload,
         WorkloadOptions as WorkloadOptions,
         find_network as find_network,

@@ -148,8 +148,19 @@ def _nearby(path: Path) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def read_document(path: Path, text: str, faults: Faults) -> Document:
+def read_document(
+    path: Path,
+    text: str,
+    faults: Faults,
+    needs: str = "a study needs workloads, space, trials",
+) -> Document:
     """Parse the text of a study file; keys that stand twice are faults.
+
+    Args:
+        path: of the file, for messages.
+        text: of the file.
+        faults: gets what is wrong.
+        needs: said of a file that is empty.
 
     Raises:
         ConfigError: it is empty, is no YAML, or has no keys with values.
@@ -161,5 +172,5 @@ def read_document(path: Path, text: str, faults: Faults) -> Document:
         found = type(document.data).__name__
         faults.add(Place(line=1), f"must hold 'key: value' lines, holds a {found}")
     elif not faults:
-        faults.add(Place(), "is empty; a study needs workloads, space, trials")
+        faults.add(Place(), f"is empty; {needs}")
     raise ConfigError(path, faults)

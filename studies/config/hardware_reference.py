@@ -15,7 +15,7 @@ from ..errors import UserError
 
 if TYPE_CHECKING:
     from archloom.space import KeyPath
-    from archloom.space.design_space import AssumedValue, HardwareSpace, Value
+    from archloom.space.design_space import AssumedValue, Changes, HardwareSpace, Value
     from archloom.space.hardware import Hardware
 
 #: name of the machine that this runs on
@@ -118,6 +118,7 @@ def find_hardware(
     words: Wording = _OPTIONS,
     *,
     complete: bool = False,
+    changes: "Changes | None" = None,
 ) -> ChosenHardware:
     """Return the hardware that a command line asks for.
 
@@ -138,7 +139,7 @@ def find_hardware(
     from archloom.evaluators.technology import technology_names
     from archloom.space.design_space import with_technology, with_word_bits
 
-    chosen = _found(source, settings, words, complete)
+    chosen = _found(source, settings, words, complete, changes or {})
     hardware = chosen.hardware
     if technology is not None:
         known = technology_names()
@@ -158,7 +159,9 @@ def find_hardware(
     return chosen._replace(hardware=hardware)
 
 
-def _found(source: str, settings: Sequence[str], words: Wording, complete: bool) -> ChosenHardware:
+def _found(
+    source: str, settings: Sequence[str], words: Wording, complete: bool, changes: "Changes"
+) -> ChosenHardware:
     from archloom.space.design_space import (
         PRESETS,
         TEMPLATES,
@@ -172,18 +175,19 @@ def _found(source: str, settings: Sequence[str], words: Wording, complete: bool)
     if source in PRESETS:
         if settings:
             raise UserError(f"preset {source} has no parameters; leave out {first}")
-        return ChosenHardware(preset(source), preset_file(source))
+        if not changes:
+            return ChosenHardware(preset(source), preset_file(source))
     if source == HOST:
         if settings:
             raise UserError(f"{HOST} has no parameters; leave out {first}")
-        return _host()
-    if source not in TEMPLATES and not Path(source).is_file():
+        return _host(changes)
+    if source not in (*PRESETS, *TEMPLATES) and not Path(source).is_file():
         names = [*PRESETS, *TEMPLATES, HOST]
         raise UserError(
             f"{source}: no such preset, template or file; {did_you_mean(source, names)}"
         )
     try:
-        space = HardwareSpace.load(source)
+        space = HardwareSpace.load(source, changes)
         return _built(space, settings, words, complete)
     except TemplateError as error:
         raise UserError(str(error)) from None
@@ -203,12 +207,12 @@ def host_file() -> Path:
         raise UserError(f"{HOST}: {error}") from None
 
 
-def _host() -> ChosenHardware:
+def _host(changes: "Changes") -> ChosenHardware:
     from archloom.evaluators.host.machine import this_machine
     from archloom.space.design_space import HardwareSpace
 
     file, machine = host_file(), this_machine(1)
-    hardware = _built(HardwareSpace.load(str(file)), (), _OPTIONS, False).hardware
+    hardware = _built(HardwareSpace.load(str(file), changes), (), _OPTIONS, False).hardware
     name = f"host ({machine.cpu}, {machine.cores} cores; other machines give other results)"
     return ChosenHardware(replace(hardware, name=name), file)
 

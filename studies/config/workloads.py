@@ -378,3 +378,14 @@ HELD_OUT: Final = Key(
     form=lambda: {"type": "array", "items": reference_form()},
     examples=(["mobilenetv2"],),
 )
+
+
+def _one(entry: Any, beside: Reading) -> Workload:
+    reference = normal(entry, beside.folder)
+    return Workload(reference, _read(reference))
+
+
+#: one network
+NETWORK: Final = Key(_one, lambda one: one.reference, form=reference_form).like(
+    "resnet18", {"network": "alexnet_original", "batch": 4}
+)

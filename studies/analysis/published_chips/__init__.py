@@ -1,9 +1,10 @@
 """Published chips and the model: published figures, modelled figures, and why they differ.
 
-``figures.py`` says what a figure is. Chips without zeros: ``eyeriss_alexnet.py``,
-``tpu_v3_efficientnet.py``. Chips that skip zeros: ``eyeriss_v2_networks.py``, ``scnn_networks.py``,
-``dual_side_products.py``; ``random_zeros.py`` says what the model leaves out for them, with zeros
-at random places.
+``figures.py`` says what a figure is. :mod:`.chip_files` reads files of measured chips, those of
+users too; chips without zeros are such files. Chips that skip zeros are compared in Python, for
+their figures are ratios of several runs, or count zeros at random places, which the model spreads
+evenly: ``eyeriss_v2_networks.py``, ``scnn_networks.py`` and ``dual_side_products.py``, with
+``random_zeros.py``. ``catalogue.py`` lists all chips that come with archloom.
 """
 
 from typing import TYPE_CHECKING
@@ -11,11 +12,9 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .dual_side_products import dual_side_tensor_core as dual_side_tensor_core
-    from .eyeriss_alexnet import eyeriss as eyeriss
-    from .eyeriss_v2_networks import eyeriss_v2 as eyeriss_v2
+    from .catalogue import PAGE as PAGE, built_in as built_in
+    from .chip_files import chip_chapter as chip_chapter, read_chip as read_chip
+    from .chip_files.chip_file import ChipFile as ChipFile
     from .figures import Chapter as Chapter, Figure as Figure
-    from .scnn_networks import scnn as scnn
-    from .tpu_v3_efficientnet import tpu_v3 as tpu_v3
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -14,7 +14,7 @@ from archloom.space.hardware import Hardware
 from archloom.space.networks import network
 from archloom.space.workload import INPUT, Builder, C, G, K, Layer, Network, R, S
 
-from .eyeriss_alexnet import CHIP
+from .chip_files import own_chips, read_chip
 from .figures import Chapter, Figure
 from .random_zeros import counted, in_vectors, mean, mean_of_largest, mixed, summed
 
@@ -85,7 +85,8 @@ def mobilenet_layers(dense: bool) -> list[Layer]:
 def alexnet_layers(pruned: bool) -> list[Layer]:
     """Return the layers of AlexNet with the shares of what is not zero."""
     layers = [layer for layer in network("alexnet_original").layers if layer.uses_macs]
-    inputs = (*(1 - shape.zeros for shape in CHIP.values()), *ALEXNET_LAST_INPUTS)
+    first = read_chip(own_chips()["eyeriss_alexnet"]).layers
+    inputs = (*(row.density[1] for row in first), *ALEXNET_LAST_INPUTS)
     weights = ALEXNET_WEIGHTS if pruned else (1.0,) * len(layers)
     return [
         replace(layer, density=(w, i)) for layer, w, i in zip(layers, weights, inputs, strict=True)

@@ -1,11 +1,12 @@
-"""Published figures of chips, each beside ours."""
+"""Published or measured figures of chips, each beside ours."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure that somebody published, and ours.
+    """One figure that somebody published or measured, and ours.
 
     Attributes:
         name: what it is, with its unit.
@@ -14,6 +15,7 @@ class Figure:
         band: ratios of ours to theirs that we hold ourselves to; None where the difference is
             only explained.
         reason: why they differ.
+        switched: ours with other values of the hardware, by the name of the switch.
     """
 
     name: str
@@ -22,6 +24,7 @@ class Figure:
     source: str
     band: tuple[float, float] | None
     reason: str
+    switched: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float:
@@ -36,8 +39,18 @@ class Figure:
 
 @dataclass(frozen=True)
 class Chapter:
-    """The figures of one chip, and how ours are made."""
+    """The figures of one chip, and how ours are made.
+
+    Attributes:
+        title: chip and network.
+        text: what was run, in Markdown.
+        figures: in the order in which they are shown.
+        run: the same in sentences that were made from the settings; none where ``text`` says all.
+        switches: names of the switches that have a column of their own.
+    """
 
     title: str
     text: str
     figures: tuple[Figure, ...]
+    run: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()

@@ -108,7 +108,8 @@ def _completer(names: str | tuple[str, ...]) -> Callable[..., list[Any]]:
         known = KNOWN_NAMES[names]() if isinstance(names, str) else names
         items = [CompletionItem(name) for name in known if name.startswith(begun)]
         # most of these may be paths as well
-        paths = {"studies": "dir", "study files": "file", "networks": "file", "hardware": "file"}
+        files = ("study files", "networks", "hardware", "chips")
+        paths = {"studies": "dir", **dict.fromkeys(files, "file")}
         return [*items, *([CompletionItem(begun, type=paths[names])] if names in paths else [])]
 
     return found

@@ -1,10 +1,12 @@
-"""The command line of ``archloom reproduce``."""
+"""The command lines of ``archloom validate`` and ``archloom reproduce``."""
 
 from pathlib import Path
 from typing import Annotated, Final
 
 from archloom.studies.commands.options import Argument, AsJson, Exit, Option
 from archloom.studies.rendering.text import new_console
+
+from ...errors import NOTHING_FOUND, UserError
 
 REPRODUCE_EXAMPLES: Final = (
     "archloom reproduce",
@@ -14,6 +16,86 @@ REPRODUCE_EXAMPLES: Final = (
     "archloom reproduce casco_parts --budget small --seeds 3 --out runs/papers",
     "archloom reproduce all --budget tiny --out runs/tiny",
 )
+
+VALIDATE_EXAMPLES: Final = (
+    "archloom validate",
+    "archloom validate my_chip.yaml --plot ratios.png",
+    "archloom validate eyeriss_vgg16 --markdown",
+    "archloom validate tests/data/timeloop_cases.jsonl --rows 65",
+    "archloom validate --all",
+)
+
+
+def validate(
+    source: Annotated[
+        Path | None,
+        Argument(
+            metavar="[FILE]",
+            help="Chip file (.yaml), name of a chip that comes with archloom, or JSON Lines file "
+            "of recorded cases, one per line.",
+            names="chips",
+        ),
+    ] = None,
+    every: Annotated[
+        bool,
+        Option(
+            "--all",
+            help="Print the ratios of all chips that come with archloom, and of FILE, in one "
+            "table, the worst first.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+    as_markdown: Annotated[
+        bool,
+        Option(
+            "--markdown",
+            help="Print the comparison as a page in Markdown, as in "
+            "docs/validation/validation.md. Not for recorded cases.",
+        ),
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw the ratios with their allowed ranges: .png or .svg. Not for recorded cases.",
+        ),
+    ] = None,
+    rows: Annotated[
+        int, Option("--rows", least=1, help="Maximum number of recorded cases in the table.")
+    ] = 20,
+) -> None:
+    """Compare the cost model with measurements of chips, or with recorded Timeloop outputs.
+
+    A chip file names hardware, a network and measured figures of layers: time, power, energy,
+    traffic, area. docs/how_to/own_chip_validation.md explains it. Recorded cases hold mappings with
+    the access counts, energy and cycles that Timeloop computed for them;
+    docs/reference/timeloop.md defines the format. Without FILE, published figures of chips
+    (Eyeriss, TPU-v3 and others) are compared. The exit code is 1 if a value differs by more than
+    allowed, and 2 if FILE has mistakes.
+    """
+    from archloom.studies.rendering.pictures import check_picture
+
+    from .chips import Shown, compare_all, compare_chips, is_chip
+
+    if as_markdown and (as_json or every):
+        other = "--json" if as_json else "--all"
+        raise UserError(f"{other} and --markdown exclude each other; use one of them")
+    check_picture(plot, "--plot")
+    shown = Shown(as_json, as_markdown, plot)
+    if every:
+        sound = compare_all(source, shown, new_console())
+    elif source is None or is_chip(source):
+        sound = compare_chips(source, shown, new_console())
+    else:
+        from .recorded_cases import validate_cases
+
+        for option, given in (("--markdown", as_markdown), ("--plot", plot is not None)):
+            if given:
+                raise UserError(f"{option} is for chips; {source} is not a chip file (.yaml)")
+        sound = validate_cases(source, as_json, rows, new_console())
+    if not sound:
+        raise Exit(NOTHING_FOUND)
 
 
 def reproduce(

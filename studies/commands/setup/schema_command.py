@@ -11,20 +11,27 @@ from ...errors import UserError
 SCHEMA_EXAMPLES: Final = (
     "archloom schema study > study.schema.json",
     "archloom schema template > hardware.schema.json",
+    "archloom schema chip > chip.schema.json",
 )
 
-KINDS: Final = ("study", "template")
+KINDS: Final = ("study", "template", "chip")
 
 
 def schema(
-    kind: Annotated[str, Argument("KIND", "Kind of file: study, or template (hardware template).")],
+    kind: Annotated[
+        str,
+        Argument(
+            "KIND",
+            "Kind of file: study, template (hardware template), or chip (measured figures).",
+        ),
+    ],
 ) -> None:
-    """Print the JSON schema of study files or hardware templates, for completion in editors.
+    """Print the JSON schema of study files, hardware templates or chip files, for editors.
 
     The first line '# yaml-language-server: $schema=study.schema.json' of a file tells an editor
     which schema to use; archloom init writes the schemas and these lines. A schema cannot check
-    files that are referred to, expressions, or whether a design is feasible; archloom run checks
-    these.
+    files that are referred to, expressions, or whether a design is feasible; archloom run and
+    archloom validate check these.
     """
     if kind not in KINDS:
         raise UserError(f"schema {kind!r} is unknown; {did_you_mean(kind, KINDS)}")
@@ -37,6 +44,10 @@ def schema_of(kind: str) -> dict[str, Any]:
         from .study_schema import study_schema
 
         return study_schema()
+    if kind == "chip":
+        from .chip_schema import chip_schema
+
+        return chip_schema()
     from .template_schema import template_schema
 
     return template_schema()

@@ -51,6 +51,12 @@ def _pick_rules() -> Iterable[str]:
     return PICKED
 
 
+def _chips() -> Iterable[str]:
+    from archloom.studies.analysis.published_chips import built_in
+
+    return built_in()
+
+
 #: what returns the names of a kind
 KNOWN_NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "studies": _studies,
@@ -60,4 +66,5 @@ KNOWN_NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "technologies": _technologies,
     "methods": _methods,
     "pick rules": _pick_rules,
+    "chips": _chips,
 }

@@ -16,7 +16,8 @@ from archloom.space.mapping.constraints import LevelConstraints, MappingConstrai
 from archloom.space.networks.registry import network
 from archloom.space.workload.dims import DIMS
 from archloom.space.workload.layer import Layer
-from archloom.studies.analysis.published_chips.eyeriss_alexnet import CHIP, row_stationary
+from archloom.studies.analysis.published_chips.chip_files import own_chips, read_chip
+from archloom.studies.analysis.published_chips.fixed_mappings import Pass, row_stationary
 
 from ...cases.small_designs import casco_edge, conv, three_levels
 
@@ -68,9 +69,10 @@ def test_the_mapping_of_a_chip_is_row_stationary() -> None:
     hardware = preset("eyeriss")
     assert hardware.levels[pe_level(hardware)].name == "glb"
     alexnet = network("alexnet_original").with_batch(4)
-    for name, shape in CHIP.items():
-        layer = alexnet.layers[alexnet.index(name)]
-        loops, keep = row_stationary(layer, shape, hardware).arrays()
+    for row in read_chip(own_chips()["eyeriss_alexnet"]).layers:
+        name, layer = row.name, alexnet.layers[alexnet.index(row.name)]
+        assert isinstance(row.mapping, Pass)
+        loops, keep = row_stationary(layer, row.mapping, hardware).arrays()
         whole = problem(layer, hardware, dataflow="row_stationary")
         setup = replace(whole, loop_bounds=tuple(loops[:, :3].prod(axis=(0, 1)))).setup
         assert (loops[:, 1:3] == setup.fixed)[setup.spatial == 0].all(), name

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.template import TemplateError
+from archloom.studies.analysis.published_chips.chip_files import own_chips
 from archloom.studies.commands.cli import app
 from archloom.studies.commands.setup.docstrings import attributes, described, summary
 from archloom.studies.commands.setup.schema_command import schema_of
@@ -21,14 +22,16 @@ from archloom.studies.solve.stack.settings import load_stack
 
 from ...source_tree import ROOT
 
-SCHEMAS = {kind: schema_of(kind) for kind in ("study", "template")}
+SCHEMAS = {kind: schema_of(kind) for kind in ("study", "template", "chip")}
 CHECKS = {kind: Draft202012Validator(schema) for kind, schema in SCHEMAS.items()}
 
 TEMPLATES = [
     *(ROOT / "space" / "design_space").glob("*/*.yaml"),
     *(ROOT / "studies" / "commands" / "setup" / "starters").glob("*/hardware.yaml"),
     *(ROOT / "examples").glob("*/edge.yaml"),
+    ROOT / "examples" / "chip" / "my_chip.yaml",
 ]
+CHIPS = [*own_chips().values(), ROOT / "examples" / "chip" / "chip.yaml"]
 STUDIES = [
     *(ROOT / "studies").glob("*.yaml"),
     *(ROOT / "studies" / "commands" / "setup" / "starters").glob("*/study.yaml"),
@@ -63,6 +66,29 @@ def test_all_templates_keep_to_the_schema(path: Path) -> None:
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_all_studies_keep_to_the_schema(path: Path) -> None:
     assert wrong("study", yaml.safe_load(path.read_text())) == []
+
+
+@pytest.mark.parametrize("path", CHIPS, ids=lambda path: path.stem)
+def test_all_chip_files_keep_to_the_schema(path: Path) -> None:
+    assert wrong("chip", yaml.safe_load(path.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    ("slip", "refused"),
+    [
+        ({"layers": {"conv1": {"power": 3}}}, "$.layers.conv1"),
+        ({"layers": {"conv1": {"glb_mb": 0}}}, "$.layers.conv1.glb_mb"),
+        ({"figures": {"latency_ms": {"allowed": [1]}}}, "$.figures.latency_ms.allowed"),
+        ({"switches": {"a": {}}}, "$.switches.a"),
+        ({"chip": {"area": 3}}, "$.chip"),
+        ({"hardware": {"set": {}}}, "$.hardware"),
+    ],
+)
+def test_slips_in_a_chip_file_are_refused(slip: dict[str, Any], refused: str) -> None:
+    sound = {"source": "mine", "hardware": "eyeriss", "network": "vgg16"}
+    assert wrong("chip", sound) == []
+    (message,) = wrong("chip", sound | slip)
+    assert message.startswith(f"{refused}:")
 
 
 @pytest.mark.parametrize("name", ["edge", "gpu_like", "npu", "systolic"])
@@ -240,7 +266,7 @@ def test_defaults_and_examples_keep_to_the_schemas_that_they_stand_in(kind: str)
         shown = [*form.get("examples", []), *([form["default"]] if "default" in form else [])]
         for value in shown:
             seen += 1
-            check = Draft202012Validator(form | {"$defs": SCHEMAS[kind]["$defs"]})
+            check = Draft202012Validator(form | {"$defs": SCHEMAS[kind].get("$defs", {})})
             assert [error.message for error in check.iter_errors(value)] == [], path
     assert seen > 40
 

@@ -4,12 +4,19 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
-from archloom.space.hardware.effects import Effects
-from archloom.studies.analysis.published_chips.eyeriss_alexnet import CHIP, layer_run
+from archloom.studies.analysis.published_chips.catalogue import PAGE as CHIPS
+from archloom.studies.analysis.published_chips.chip_files import (
+    chip_chapter,
+    own_chips,
+    read_chip,
+)
+from archloom.studies.analysis.published_chips.chip_files.mapping_part import written_cost
 from archloom.studies.analysis.published_chips.figures import Figure
 from archloom.studies.commands.cli import app
-from archloom.studies.commands.published.validate import HEAD, chapters, markdown
+from archloom.studies.commands.published.chips import HEAD, chapters, markdown
+from archloom.studies.config import find_hardware
 
 from ....source_tree import ROOT
 
@@ -18,7 +25,7 @@ PAGE = ROOT / "docs" / "validation" / "validation.md"
 
 @pytest.fixture(scope="module")
 def found():
-    return chapters()
+    return chapters(CHIPS, Console(stderr=True))
 
 
 def test_every_band_holds(found):
@@ -44,19 +51,59 @@ def test_json_has_every_figure(found):
     ]
 
 
-@pytest.mark.parametrize("name", CHIP)
+@pytest.mark.parametrize("name", ["conv1", "conv2", "conv3", "conv4", "conv5"])
 def test_steps_are_those_of_the_active_pes(name):
     """MACs over cycles are the PEs that work on average: at most those of the chip's table."""
     active = {"conv1": 154, "conv2": 135, "conv3": 156, "conv4": 156, "conv5": 156}[name]
-    cost, _ = layer_run(name, Effects())
+    cost = cost_of(name, {})
     assert 0.93 * active < cost.operations / cost.chip_cycles <= active
 
 
 def test_zeros_save_power_and_wires_cost_it():
-    _, plain = layer_run("conv4", Effects())
-    _, gated = layer_run("conv4", Effects(input_zeros="gated"))
-    _, wired = layer_run("conv4", Effects(network="mesh"))
+    plain = cost_of("conv4", {}).dynamic_pj
+    gated = cost_of("conv4", {"effects.input_zeros": "gated"}).dynamic_pj
+    wired = cost_of("conv4", {"effects.network": "mesh"}).dynamic_pj
     assert gated < plain < wired
+
+
+def cost_of(name, changes):
+    """Return the cost of a layer of AlexNet on the preset with changes."""
+    chip = read_chip(own_chips()["eyeriss_alexnet"])
+    (row,) = (row for row in chip.layers if row.name == name)
+    layer = chip.network.network.layers[row.layers[0]]
+    hardware = find_hardware("eyeriss", [], None, None, changes=changes).hardware
+    return written_cost(row.mapping, layer, row.density, hardware)
+
+
+def test_the_page_of_vgg_is_what_the_command_writes():
+    answer = CliRunner().invoke(app, ["validate", "eyeriss_vgg16", "--markdown"])
+    assert answer.exit_code == 0
+    assert (PAGE.parent / "eyeriss_vgg16.md").read_text() == answer.stdout
+
+
+def test_what_the_page_of_vgg_says_of_eight_words_a_cycle(found, tmp_path):
+    """conv3 leaves its range on AlexNet, and no other layer changes."""
+    text = own_chips()["eyeriss_alexnet"].read_text()
+    change = "effects.input_zeros: gated"
+    assert f"{change}}}" in text
+    path = tmp_path / "narrow.yaml"
+    path.write_text(text.replace(f"{change}}}", f"{change}, levels.glb.bandwidth_words: 8}}"))
+    narrow, plain = chip_chapter(read_chip(path)), found[0]
+    times = [
+        (f.name, round(f.ratio, 3), round(g.ratio, 3))
+        for f, g in zip(narrow.figures, plain.figures, strict=True)
+        if "processing" in f.name and f.ours != g.ours
+    ]
+    assert times == [("conv3, processing, ms", 1.015, 0.879)]
+    text = (PAGE.parent / "eyeriss_vgg16.md").read_text()
+    assert "the processing time of conv3 becomes 1.015 of the chip's (from 0.879)" in text
+
+
+def test_words_a_cycle_of_the_chip_on_vgg_are_those_that_its_file_assumes():
+    """Buffer traffic over time, 16-bit words at 200 MHz (table VI)."""
+    for row in read_chip(own_chips()["eyeriss_vgg16"]).layers[:10]:
+        traffic, time = (row.figures[key].measured for key in ("glb_mb", "latency_ms"))
+        assert 7.4 <= round(traffic * 1e6 / 2 / (time * 1e-3 * 200e6), 1) <= 7.7
 
 
 def test_a_ratio_outside_its_band_does_not_hold():

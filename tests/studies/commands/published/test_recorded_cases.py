@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from archloom.studies.commands.cli import main
-from archloom.studies.commands.published.validate import compared, summary, validate_cases
+from archloom.studies.commands.published.recorded_cases import compared, summary, validate_cases
 
 from ....source_tree import ROOT
 

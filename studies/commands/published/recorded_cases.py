@@ -1,4 +1,4 @@
-"""``archloom validate``: recorded cases of another tool against our counts, energy and cycles."""
+"""``archloom validate CASES``: recorded cases of another tool beside our counts and energies."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space.importers.cases import BadCase, read_cases
 from archloom.studies.analysis import Agreement, agreement
-from archloom.studies.analysis.published_chips import Chapter, Figure
 from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
 
 from ...errors import UserError
@@ -178,94 +177,3 @@ def _print_summary(path: Path, result: Summary, console: "Console") -> None:
     if unexpected:
         verb = "case differs" if unexpected == 1 else "cases differ"
         print_line(f"{unexpected} {verb} unexpectedly", console)
-
-
-def chapters() -> tuple[Chapter, ...]:
-    """Compute all figures; takes a few seconds."""
-    from archloom.studies.analysis.published_chips import (
-        dual_side_tensor_core,
-        eyeriss,
-        eyeriss_v2,
-        scnn,
-        tpu_v3,
-    )
-
-    return (eyeriss(), tpu_v3(), eyeriss_v2(), scnn(), dual_side_tensor_core())
-
-
-def show_published(as_json: bool, as_markdown: bool, console: "Console") -> bool:
-    """Print all figures; True if every band holds."""
-    with console.status("evaluating the networks of the published chips"):
-        found = chapters()
-    if as_json:
-        print(json.dumps([_chapter_json(chapter) for chapter in found]))
-    elif as_markdown:
-        print(markdown(found), end="")
-    else:
-        for chapter in found:
-            _print_chapter(chapter, console)
-    return all(figure.holds for chapter in found for figure in chapter.figures)
-
-
-def _chapter_json(chapter: Chapter) -> dict[str, Any]:
-    return {
-        "title": chapter.title,
-        "figures": [
-            {
-                "name": f.name,
-                "ours": f.ours,
-                "theirs": f.theirs,
-                "ratio": f.ratio,
-                "band": f.band,
-                "holds": f.holds,
-                "source": f.source,
-                "reason": f.reason,
-            }
-            for f in chapter.figures
-        ],
-    }
-
-
-def _print_chapter(chapter: Chapter, console: "Console") -> None:
-    from rich.table import Table
-
-    table = Table(title=chapter.title, title_justify="left")
-    for name in ("figure", "archloom", "published", "ratio", "allowed", "reason"):
-        table.add_column(name, justify="left" if name in ("figure", "reason") else "right")
-    for f in chapter.figures:
-        table.add_row(f.name, *_cells(f), f.reason, style=None if f.holds else "red")
-    console.print(table)
-
-
-def _cells(figure: Figure) -> tuple[str, str, str, str]:
-    band = "" if figure.band is None else f"{figure.band[0]:g} to {figure.band[1]:g}"
-    mark = "" if figure.holds else " !"
-    return f"{figure.ours:.4g}", f"{figure.theirs:.4g}", f"{figure.ratio:.3f}{mark}", band
-
-
-HEAD = """# Comparison with published chips
-
-This page shows how close the cost model comes to the published time, power, energy, traffic and
-area of real chips, and why figures differ. `archloom validate` computes every figure of the page
-and prints it beside the published one. Its exit code is 1 if a ratio is outside its allowed range.
-`archloom validate --markdown` prints this page. `archloom validate CASES.jsonl` compares access
-counts, energy and cycles with recorded outputs of Timeloop
-([timeloop.md](../reference/timeloop.md)). A further check of the model is a simulator that executes
-loop nests step by step ([oracle.md](oracle.md)).
-
-The ratio is the figure of archloom divided by the published figure. Figures without an allowed
-range are not checked. The last column gives the reason for the difference.
-"""
-
-
-def markdown(found: Iterable[Chapter]) -> str:
-    """Return docs/validation/validation.md."""
-    parts = [HEAD]
-    for chapter in found:
-        parts.append(f"\n## {chapter.title}\n\n{chapter.text.strip()}\n")
-        parts.append("\n| figure | archloom | published | ratio | allowed | source | reason |")
-        parts.append("\n|---|---|---|---|---|---|---|\n")
-        for f in chapter.figures:
-            cells = " | ".join((f.name, *_cells(f), f.source, f.reason))
-            parts.append(f"| {cells} |\n")
-    return "".join(parts)

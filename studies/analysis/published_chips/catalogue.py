@@ -1,0 +1,36 @@
+"""Chips that come with archloom, by the names that ``archloom validate`` has for them."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from .chip_files import Tell, chip_chapter, own_chips, read_chip
+from .figures import Chapter
+
+#: the chips of docs/validation/validation.md, in its order
+PAGE: Final = (
+    *("eyeriss_alexnet", "tpu_v3_efficientnet"),
+    *("eyeriss_v2", "scnn", "dual_side_tensor_core"),
+)
+
+
+def built_in() -> Mapping[str, Callable[[Tell], Chapter]]:
+    """Return what computes the figures of each chip; it tells how far it is."""
+    from .dual_side_products import dual_side_tensor_core
+    from .eyeriss_v2_networks import eyeriss_v2
+    from .scnn_networks import scnn
+
+    files = {name: partial(_of_file, path) for name, path in own_chips().items()}
+    in_python = (eyeriss_v2, scnn, dual_side_tensor_core)
+    return files | {made.__name__: partial(_told, made) for made in in_python}
+
+
+def _of_file(path: Path, tell: Tell) -> Chapter:
+    return chip_chapter(read_chip(path), tell)
+
+
+def _told(made: Callable[[], Chapter], tell: Tell) -> Chapter:
+    """Compute a chapter that is one step to whoever watches."""
+    tell("zeros at random places", 0, 1)
+    return made()

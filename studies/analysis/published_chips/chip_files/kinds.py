@@ -1,0 +1,186 @@
+"""Kinds of figures that a chip file may have, and how each is computed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators import access_costs, hardware_cost
+from archloom.evaluators.loopnest import LayerCost
+from archloom.space.hardware import Hardware
+from archloom.space.workload import TENSORS, Layer
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """A layer, and what it costs on a chip."""
+
+    layer: Layer
+    cost: LayerCost
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Layers that were measured together, one after another.
+
+    Attributes:
+        hardware: the chip.
+        layers: those of the row.
+        all_layers: all of the network that run on the MAC array; only where a figure is a share of
+            them.
+    """
+
+    hardware: Hardware
+    layers: Sequence[LayerRun]
+    all_layers: Sequence[LayerRun] = ()
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the layers."""
+        return sum(run.cost.latency_cycles for run in self.layers)
+
+    @property
+    def seconds(self) -> float:
+        """Time of the layers."""
+        return self.cycles / (self.hardware.frequency_mhz * 1e6)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the layers."""
+        return sum(run.layer.macs for run in self.layers)
+
+    def energy_pj(self, dram: bool) -> float:
+        """Energy with leakage, with or without that of DRAM accesses."""
+        end = None if dram else -1
+        moved = sum(float(run.cost.energy_pj[:end].sum()) for run in self.layers)
+        compute = sum(run.cost.compute_pj for run in self.layers)
+        return moved + compute + access_costs(self.hardware).leakage_pj_per_cycle * self.cycles
+
+    def traffic_mb(self, level: int) -> float:
+        """Words read and written at a level, in 10^6 bytes."""
+        bits = np.array([self.hardware.bits(level, tensor) for tensor in TENSORS])
+        words = sum(np.asarray(run.cost.words)[level] for run in self.layers)
+        return float((words * bits).sum()) / 8e6
+
+    def over_all(self) -> "Runs":
+        """Return all layers of the network."""
+        return Runs(self.hardware, self.all_layers)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure.
+
+    Attributes:
+        name: of the figure, with its unit.
+        about: what it is, for people.
+        of_runs: its value for the layers of a row.
+        share: whether it is a share of the whole network.
+    """
+
+    name: str
+    about: str
+    of_runs: Callable[[Runs], float]
+    share: bool = False
+
+
+#: by key; traffic stands under ``LEVEL_mb`` for each level of the hardware
+KINDS: Final[dict[str, Kind]] = {
+    "latency_ms": Kind("latency, ms", "time of the layers, in ms", lambda r: r.seconds * 1e3),
+    "latency_cycles": Kind("latency, cycles", "cycles of the layers", lambda r: float(r.cycles)),
+    "power_mw": Kind(
+        "power without DRAM, mW",
+        "mean power of the chip without DRAM, in mW",
+        lambda r: r.energy_pj(False) * 1e-9 / r.seconds,
+    ),
+    "power_with_dram_mw": Kind(
+        "power with DRAM, mW",
+        "mean power of the chip with DRAM accesses, in mW",
+        lambda r: r.energy_pj(True) * 1e-9 / r.seconds,
+    ),
+    "energy_mj": Kind(
+        "energy without DRAM, mJ",
+        "energy of the chip without DRAM, in mJ",
+        lambda r: r.energy_pj(False) * 1e-9,
+    ),
+    "energy_with_dram_mj": Kind(
+        "energy with DRAM, mJ",
+        "energy of the chip with DRAM accesses, in mJ",
+        lambda r: r.energy_pj(True) * 1e-9,
+    ),
+    "utilisation_percent": Kind(
+        "utilisation, %",
+        "MACs divided by cycles and MAC units, in percent",
+        lambda r: 100 * r.macs / (r.cycles * r.hardware.macs),
+    ),
+    "macs_share_percent": Kind(
+        "share of MACs, %",
+        "part of the network's MACs, in percent",
+        lambda r: 100 * r.macs / r.over_all().macs,
+        share=True,
+    ),
+    "latency_share_percent": Kind(
+        "share of latency, %",
+        "part of the latency of all layers of the MAC array, in percent",
+        lambda r: 100 * r.cycles / r.over_all().cycles,
+        share=True,
+    ),
+}
+
+#: end of the keys of traffic
+TRAFFIC: Final = "_mb"
+
+
+def row_kinds(hardware: Hardware) -> dict[str, Kind]:
+    """Return the kinds of figures that rows of a chip may have, by key."""
+
+    def traffic(number: int) -> Callable[[Runs], float]:
+        return lambda runs: runs.traffic_mb(number)
+
+    found = dict(KINDS)
+    for number, level in enumerate(hardware.levels):
+        name = "DRAM" if level.storage == "dram" else level.name
+        about = f"bytes read and written at level {level.name}, in MB (10^6 bytes)"
+        found[f"{level.name}{TRAFFIC}"] = Kind(f"{name} traffic, MB", about, traffic(number))
+    return found
+
+
+@dataclass(frozen=True)
+class ChipKind:
+    """A kind of figure of a whole chip.
+
+    Attributes:
+        name: of the figure, with its unit.
+        about: what it is, for people.
+        of_chip: its value.
+    """
+
+    name: str
+    about: str
+    of_chip: Callable[[Hardware], float]
+
+
+def _area_mm2(hardware: Hardware) -> float:
+    parts = hardware_cost(hardware).area_breakdown_mm2
+    return sum(mm2 for part, mm2 in parts.items() if part != "dram phy")
+
+
+def _peak_tops(hardware: Hardware) -> float:
+    return 2e-6 * hardware.macs * hardware.frequency_mhz
+
+
+CHIP_KINDS: Final[dict[str, ChipKind]] = {
+    "area_mm2": ChipKind("area, mm2", "area without the DRAM interface, in mm2", _area_mm2),
+    "tdp_w": ChipKind(
+        "TDP, W", "thermal design power, in W", lambda hardware: hardware_cost(hardware).tdp_w
+    ),
+    "peak_tops": ChipKind(
+        "peak, TOP/s", "two operations for each MAC unit and cycle, in 10^12 per second", _peak_tops
+    ),
+    "ridge_ops_per_byte": ChipKind(
+        "ridge, operations/byte",
+        "peak operations for each byte that DRAM transfers",
+        lambda hardware: _peak_tops(hardware) * 1e3 / hardware.dram_gbytes_per_s,
+    ),
+}

@@ -1,0 +1,284 @@
+"""Measured layers of a chip file: which they are, how they are mapped, and their figures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from archloom.space import Faults, Place, did_you_mean
+from archloom.space.workload import Layer, Network
+from archloom.studies.config import (
+    EntryError,
+    Key,
+    Reading,
+    collecting,
+    entry_error,
+    text,
+)
+
+from .hardware_part import ChipHardware, Switch
+from .kinds import CHIP_KINDS, KINDS, TRAFFIC, row_kinds
+from .mapping_part import WRITTEN, Written, written_cost
+from .remarks import MEASURED, Measured, Remarks, check_reason
+
+
+def _read_share(entry: Any, _: Reading) -> float:
+    if type(entry) not in (int, float) or not 0 <= entry < 1:
+        raise ValueError(f"{entry!r} must be a share from 0 and below 1")
+    return float(entry)
+
+
+_SHARE: Final = Key(
+    _read_share, form=lambda: {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
+)
+
+#: keys of a row beside its figures
+_KEYS: Final = {
+    "mapping": WRITTEN,
+    "input_zeros": _SHARE,
+    "weight_zeros": _SHARE,
+    "source": text(),
+    "reason": text(),
+}
+
+_LAYERS: Final = "layers"
+
+#: most rows of a file; networks that people measure have fewer layers
+_MOST_ROWS: Final = 2000
+
+#: of a row for several layers, which have different values of these
+_OF_ONE: Final = ("mapping", "input_zeros", "weight_zeros")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Layers that were measured together, one in most rows.
+
+    Attributes:
+        name: of the row: the layer's, or what the file calls several.
+        layers: their positions in the network.
+        figures: what was measured, by key.
+        mapping: of the layer; None for what a search finds.
+        density: shares of nonzero weights and inputs.
+        remarks: of all figures of the row.
+        entry: as it stands in the file.
+    """
+
+    name: str
+    layers: tuple[int, ...]
+    figures: Mapping[str, Measured]
+    mapping: Written | None = None
+    density: tuple[float, float] = (1.0, 1.0)
+    remarks: Remarks = field(default_factory=Remarks)
+    entry: Any = field(default=None, compare=False)
+
+    @property
+    def settles(self) -> bool:
+        """Whether the row says how its layer runs."""
+        return self.mapping is not None or self.density != (1.0, 1.0)
+
+
+def _read_rows(entries: Any, beside: Reading) -> tuple[Row, ...]:
+    if not isinstance(entries, dict):
+        raise ValueError(f"{entries!r} must be a mapping of layers to what was measured of them")
+    faults, found = Faults(), list[Row]()
+    if len(entries) > _MOST_ROWS:
+        raise ValueError(f"has {len(entries)} rows, must have at most {_MOST_ROWS}")
+    for name, entry in entries.items():
+        with collecting(faults, str(name)):
+            found.append(_read_row(str(name), entry, beside))
+    for row in _mapped_twice(found):
+        faults.add(Place(keys=(row.name,)), "another row has mapping or zeros of the same layer")
+    if faults:
+        raise EntryError(faults)
+    return tuple(found)
+
+
+def _mapped_twice(rows: list[Row]) -> Iterator[Row]:
+    seen = set[tuple[int, ...]]()
+    for row in rows:
+        if row.settles:
+            if row.layers in seen:
+                yield row
+            seen.add(row.layers)
+
+
+def _read_row(name: str, entry: Any, beside: Reading) -> Row:
+    if not isinstance(entry, dict):
+        raise ValueError(f"{entry!r} must be a mapping of figures, such as {{latency_ms: 1.5}}")
+    chip, workload = beside.before.get("hardware"), beside.before.get("network")
+    network = None if workload is None else workload.network
+    faults, layers = Faults(), tuple[int, ...]()
+    with collecting(faults, *([_LAYERS] if _LAYERS in entry else [])):
+        if network is not None:
+            layers = _positions(entry.get(_LAYERS, name), network)
+    figures, said = _read_keys(entry, beside, faults)
+    for key in (key for key in _OF_ONE if key in entry and len(layers) > 1):
+        message = f"is for rows of one layer; {name} has {len(layers)}: give each its own row"
+        faults.add(Place(keys=(key,)), message)
+    if not faults and not figures and not any(key in said for key in _OF_ONE):
+        faults.add(Place(), f"has no figure; known: {', '.join(KINDS)}")
+    density = (1.0 - said.get("weight_zeros", 0.0), 1.0 - said.get("input_zeros", 0.0))
+    remarks = Remarks(source=said.get("source"), reason=said.get("reason"))
+    row = Row(name, layers, figures, said.get("mapping"), density, remarks, entry)
+    if chip is not None and network is not None and len(layers) == 1:
+        with collecting(faults, "mapping"):
+            _check_mapping(row, network.layers[layers[0]], chip, beside.before.get("switches", {}))
+    if faults:
+        raise EntryError(faults)
+    return row
+
+
+def _read_keys(
+    entry: Mapping[Any, Any], beside: Reading, faults: Faults
+) -> tuple[dict[str, Measured], dict[str, Any]]:
+    """Return the figures of a row, and the values of its other keys."""
+    figures, said = dict[str, Measured](), dict[str, Any]()
+    known, any_traffic = _row_keys(beside)
+    for key, value in ((str(k), v) for k, v in entry.items() if k != _LAYERS):
+        with collecting(faults, key):
+            if key in _KEYS:
+                said[key] = _KEYS[key].read(value, beside)
+            elif key in known or (any_traffic and key.endswith(TRAFFIC)):
+                figures[key] = MEASURED.read(value, beside)
+                check_reason(figures[key].reason, beside)
+            else:
+                near = did_you_mean(key, [*known, *_KEYS, _LAYERS])
+                raise ValueError(f"is an unknown key; {near}")
+    with collecting(faults):
+        check_reason(said.get("reason"), beside)
+    return figures, said
+
+
+def _row_keys(beside: Reading) -> tuple[Sequence[str], bool]:
+    """Return the figures that rows may have, and whether the levels of the hardware are unknown."""
+    chip = beside.before.get("hardware")
+    return (list(KINDS), True) if chip is None else (list(row_kinds(chip.design)), False)
+
+
+def _check_mapping(
+    row: Row, layer: Layer, chip: ChipHardware, switches: Mapping[str, Switch]
+) -> None:
+    """Raise what is wrong with the mapping of a row, on the chip and with each switch."""
+    if row.mapping is None:
+        return
+    written_cost(row.mapping, layer, row.density, chip.design)
+    for name, switch in switches.items():
+        try:
+            written_cost(row.mapping, layer, row.density, switch.design)
+        except ValueError as error:
+            raise ValueError(f"with switch {name}: {error}") from None
+
+
+def _positions(entry: Any, network: Network) -> tuple[int, ...]:
+    """Return the layers of the MAC array that names or patterns mean, in the network's order."""
+    patterns = [entry] if isinstance(entry, str) else entry
+    if not isinstance(patterns, list) or not patterns:
+        raise ValueError(f"{entry!r} must be a name or pattern of layers, or a list of them")
+    names = {layer.name: i for i, layer in enumerate(network.layers) if layer.uses_macs}
+    found = set[int]()
+    for pattern in map(str, patterns):
+        meant = (
+            [names[pattern]]
+            if pattern in names
+            else [i for name, i in names.items() if fnmatchcase(name, pattern)]
+        )
+        if not meant:
+            if any(layer.name == pattern for layer in network.layers):
+                raise entry_error(
+                    f"{pattern} of {network.name} runs on the vector unit; chip files compare "
+                    "layers of the MAC array"
+                )
+            near = did_you_mean(pattern, names)
+            raise ValueError(f"no layer of {network.name} is called {pattern!r}; {near}")
+        found.update(meant)
+    return tuple(sorted(found))
+
+
+def _row_form() -> dict[str, Any]:
+    figures = {key: {**MEASURED.form(), "description": k.about} for key, k in KINDS.items()}
+    names = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+    return {
+        "type": "object",
+        "description": _ABOUT,
+        "properties": {
+            _LAYERS: names,
+            **{key: {**read.form(), "description": _ABOUTS[key]} for key, read in _KEYS.items()},
+            **figures,
+        },
+        "patternProperties": {f"{TRAFFIC}$": {**MEASURED.form(), "description": _ABOUT_TRAFFIC}},
+        "additionalProperties": False,
+    }
+
+
+_ABOUT: Final = """\
+What was measured of a layer, or of several layers together.
+
+Attributes:
+    layers: names or patterns of the layers, if the row's name is not that of a layer.
+"""
+_ABOUTS: Final = {
+    "mapping": "mapping of the layer: a list of loops, a text, or a row-stationary pass",
+    "input_zeros": "share of zeros among the inputs of the layer",
+    "weight_zeros": "share of zeros among the weights of the layer",
+    "source": "where the measured values of the row come from",
+    "reason": "why the values of the row differ",
+}
+_ABOUT_TRAFFIC: Final = "bytes read and written at a level, in MB (10^6 bytes), as LEVEL_mb"
+
+#: the key that holds measured layers
+ROWS: Final = Key(
+    _read_rows,
+    lambda rows: {row.name: row.entry for row in rows},
+    form=lambda: {"type": "object", "additionalProperties": _row_form()},
+).like({"conv1": {"latency_ms": 16.5, "power_mw": 332}})
+
+
+def _read_chip_figures(entries: Any, beside: Reading) -> dict[str, Measured]:
+    return _by_key(entries, beside, MEASURED, list(CHIP_KINDS))
+
+
+def _read_remarks(entries: Any, beside: Reading) -> dict[str, Remarks]:
+    known, any_traffic = _row_keys(beside)
+    return _by_key(entries, beside, Key(Remarks.read), [*known, *CHIP_KINDS], any_traffic)
+
+
+def _by_key(
+    entries: Any, beside: Reading, key: Key, known: list[str], any_traffic: bool = False
+) -> dict[str, Any]:
+    if not isinstance(entries, dict):
+        raise ValueError(f"{entries!r} must be a mapping of figures")
+    faults, found = Faults(), dict[str, Any]()
+    for name, entry in ((str(k), v) for k, v in entries.items()):
+        with collecting(faults, name):
+            if name not in known and not (any_traffic and name.endswith(TRAFFIC)):
+                raise ValueError(f"is an unknown figure; {did_you_mean(name, known)}")
+            found[name] = key.read(entry, beside)
+            check_reason(found[name].reason, beside)
+    if faults:
+        raise EntryError(faults)
+    return found
+
+
+#: the key that holds figures of the whole chip
+CHIP_FIGURES: Final = Key(
+    _read_chip_figures,
+    form=lambda: {
+        "type": "object",
+        "properties": {
+            key: {**MEASURED.form(), "description": kind.about} for key, kind in CHIP_KINDS.items()
+        },
+        "additionalProperties": False,
+    },
+).like({"area_mm2": 12.25})
+
+#: the key that holds what is said of all figures of a kind
+REMARKS: Final = Key(
+    _read_remarks,
+    form=lambda: {
+        "type": "object",
+        "properties": {key: Remarks.form() for key in (*KINDS, *CHIP_KINDS)},
+        "patternProperties": {f"{TRAFFIC}$": Remarks.form()},
+        "additionalProperties": False,
+    },
+).like({"latency_ms": {"allowed": [0.8, 1.0], "reason": "fill and drain are not modelled"}})
