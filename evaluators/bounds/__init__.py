@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .box import Relaxation as Relaxation, Relaxed as Relaxed
+    from .box.relaxation import Relaxation as Relaxation, Relaxed as Relaxed
     from .compulsory import compute_cycles as compute_cycles, pass_bounds as pass_bounds
     from .gaps import mapping_gaps as mapping_gaps
     from .layer import (
