@@ -23,7 +23,7 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from archloom.evaluators.bounds.network import any_plan_bound
+from archloom.evaluators.bounds.network.plans import any_plan_bound
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.factorization import FACTORS
 from archloom.search.mapping.mapper import Mapper

@@ -30,7 +30,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from archloom.evaluators.bounds.network import layer_by_layer_bound
+from archloom.evaluators.bounds.network.plans import layer_by_layer_bound
 from archloom.search.hardware.certify.pruning import DominancePruner
 from archloom.search.hardware.problem import ENUMERATE_LIMIT, Candidate, DesignProblem
 from archloom.search.hardware.protocol import HardwareOptimizer, Observation

@@ -1,10 +1,10 @@
 """Lower bounds on energy, latency and traffic, proven in ``docs/explanation/bounds_proofs.md``.
 
 ``compulsory.py`` holds for every plan and mapping, ``layer.py`` (compiled in ``layer_kernel.py``,
-``traffic.py``, ``level_capacity.py``) for one layer on one hardware, ``network.py`` for a network,
-whose layers ``network_work.py`` counts, ``two_engines.py`` for the array and the pins of a chip
-apart, ``box`` for all designs of a box at once. ``rounding.py`` keeps bounds of exact energies
-below costs, whose energies are rounded, and ``gaps.py`` says how far a result is from its bound.
+``traffic.py``, ``level_capacity.py``) for one layer on one hardware, ``network`` for a network, and
+for the array and the pins of a chip apart, ``box`` for all designs of a box at once.
+``rounding.py`` keeps bounds of exact energies below costs, whose energies are rounded, and
+``gaps.py`` says how far a result is from its bound.
 """
 
 from typing import TYPE_CHECKING
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
         problem_bound as problem_bound,
     )
     from .layer_kernel import layer_costs as layer_costs
-    from .network import (
+    from .network.plans import (
         NetworkBound as NetworkBound,
         any_plan_bound as any_plan_bound,
         tight_pass_bounds as tight_pass_bounds,
     )
-    from .network_work import Plans as Plans
-    from .rounding import HALF_GRAIN_PJ as HALF_GRAIN_PJ, ROUNDING as ROUNDING
-    from .two_engines import (
+    from .network.two_engines import (
         EngineDemand as EngineDemand,
         engine_demand as engine_demand,
         tight_engine_demand as tight_engine_demand,
     )
+    from .network.work import Plans as Plans
+    from .rounding import HALF_GRAIN_PJ as HALF_GRAIN_PJ, ROUNDING as ROUNDING
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

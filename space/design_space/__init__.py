@@ -4,7 +4,7 @@ Read ``parameter.py``, ``template.py`` and ``hardware_space.py``: a point of a s
 :class:`~archloom.space.hardware.Hardware` or refused with a reason. ``template_reader.py`` reads
 the YAML files in ``templates/`` and ``accelerators/``, ``expression.py`` their arithmetic,
 ``assumptions.py`` the marks of values that no source gives.
-``box.py``, ``box_structure.py`` and ``interval.py`` are for bounds over many designs at once.
+:mod:`.boxes` are for bounds over many designs at once.
 :mod:`.compression` adds parameters of what runs: how far a network is pruned.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         AssumedValue as AssumedValue,
         without_marks as without_marks,
     )
-    from .box import (
+    from .boxes.box import (
         Box as Box,
         BoxedSpace as BoxedSpace,
         Formula as Formula,
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
         runs as runs,
         size as size,
     )
-    from .box_structure import BoxStructure as BoxStructure, LevelFormulas as LevelFormulas
+    from .boxes.interval import Interval as Interval
+    from .boxes.structure import BoxStructure as BoxStructure, LevelFormulas as LevelFormulas
     from .expression import Value as Value
     from .hardware_space import (
         TEMPLATES as TEMPLATES,
         HardwareSpace as HardwareSpace,
         key_of as key_of,
     )
-    from .interval import Interval as Interval
     from .parameter import Parameter as Parameter, Point as Point
     from .presets import (
         PRESETS as PRESETS,

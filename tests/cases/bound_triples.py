@@ -9,7 +9,7 @@ import numpy as np
 
 from archloom.evaluators.bounds.compulsory import energy_bound_pj, latency_bound_cycles
 from archloom.evaluators.bounds.layer import layer_bound
-from archloom.evaluators.bounds.network import any_plan_bound, layer_by_layer_bound
+from archloom.evaluators.bounds.network.plans import any_plan_bound, layer_by_layer_bound
 from archloom.evaluators.fusion import GroupCost, NetworkCost, group_cost, network_cost
 from archloom.evaluators.loopnest import LayerCost, MappingProblem
 from archloom.search.mapping.mapper import Mapper

@@ -8,16 +8,16 @@ import pytest
 
 from archloom.evaluators.bounds.box.relaxation import Relaxation, Relaxed
 from archloom.evaluators.bounds.compulsory import compute_cycles, latency_bound_cycles, pass_bounds
-from archloom.evaluators.bounds.network import tight_pass_bounds
-from archloom.evaluators.bounds.network_work import Plans
+from archloom.evaluators.bounds.network.plans import tight_pass_bounds
+from archloom.evaluators.bounds.network.work import Plans
 from archloom.evaluators.bounds.rounding import grains_below
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.hardware import access_costs, hardware_cost
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.simd.searches import LocalMapping
-from archloom.space.design_space.box import Box, BoxedSpace, cut, size
-from archloom.space.design_space.box_structure import BoxStructure
+from archloom.space.design_space.boxes.box import Box, BoxedSpace, cut, size
+from archloom.space.design_space.boxes.structure import BoxStructure
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.fusion.plan import layer_by_layer
 from archloom.space.hardware.hardware import Hardware

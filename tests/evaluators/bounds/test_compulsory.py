@@ -11,7 +11,7 @@ from archloom.evaluators.bounds.compulsory import (
     latency_bound_cycles,
     rates_of,
 )
-from archloom.evaluators.bounds.network import any_plan_bound, layer_by_layer_bound
+from archloom.evaluators.bounds.network.plans import any_plan_bound, layer_by_layer_bound
 from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost

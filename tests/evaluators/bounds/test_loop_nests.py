@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from archloom.evaluators.bounds.network import any_plan_bound
+from archloom.evaluators.bounds.network.plans import any_plan_bound
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.nest.operands import nest_group
 from archloom.evaluators.fusion.nest.ranks import group_ranks

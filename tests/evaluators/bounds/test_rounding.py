@@ -9,7 +9,7 @@ from archloom.evaluators.bounds.compulsory import (
     energy_bound_pj,
     latency_bound_cycles,
 )
-from archloom.evaluators.bounds.network import any_plan_bound
+from archloom.evaluators.bounds.network.plans import any_plan_bound
 from archloom.evaluators.bounds.rounding import (
     HALF_GRAIN_PJ,
     NO_TILES,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from archloom.evaluators.bounds.two_engines import engine_demand, tight_engine_demand
+from archloom.evaluators.bounds.network.two_engines import engine_demand, tight_engine_demand
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.weaving.from_plan import plan_chain
 from archloom.search.software.planners import plans_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.bounds.compulsory import demand, edp_bound
-from archloom.evaluators.bounds.network import any_plan_bound, layer_by_layer_bound
+from archloom.evaluators.bounds.network.plans import any_plan_bound, layer_by_layer_bound
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.space.fusion.plan import layer_by_layer, plan_violations

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archloom.space.design_space.box import Box, BoxedSpace, cut, size
-from archloom.space.design_space.box_structure import BoxStructure
+from archloom.space.design_space.boxes.box import Box, BoxedSpace, cut, size
+from archloom.space.design_space.boxes.structure import BoxStructure
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.hardware.hardware import Hardware
 

@@ -6,8 +6,7 @@ from math import isclose
 
 import pytest
 
-from archloom.space.design_space.expression import parse
-from archloom.space.design_space.interval import (
+from archloom.space.design_space.boxes.interval import (
     Interval,
     NoRangeError,
     decided,
@@ -15,6 +14,7 @@ from archloom.space.design_space.interval import (
     range_of_values,
     truth,
 )
+from archloom.space.design_space.expression import parse
 
 EXPRESSIONS = (
     "a + b * 2 - c / 4",

@@ -8,7 +8,7 @@ from signal import SIGINT, raise_signal
 import pytest
 from click.testing import CliRunner
 
-from archloom.evaluators.bounds.network import any_plan_bound
+from archloom.evaluators.bounds.network.plans import any_plan_bound
 from archloom.search.registry import FUSION_SEARCHES
 from archloom.search.software.search import SoftwareTask, advance
 from archloom.space.design_space.presets import preset

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from archloom.evaluators.bounds.network import any_plan_bound, tight_pass_bounds
+from archloom.evaluators.bounds.network.plans import any_plan_bound, tight_pass_bounds
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.search.fusion.fast.planner import live_plan
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator

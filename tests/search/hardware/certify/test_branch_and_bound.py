@@ -16,8 +16,8 @@ from archloom.search.hardware.problem import DesignProblem
 from archloom.search.objectives import METRICS, Limit, Objective, ObjectiveSet
 from archloom.search.pareto import hypervolume, non_dominated
 from archloom.search.software.planners import plans_of
-from archloom.space.design_space.box import Box, BoxedSpace, cut, size
-from archloom.space.design_space.box_structure import BoxStructure
+from archloom.space.design_space.boxes.box import Box, BoxedSpace, cut, size
+from archloom.space.design_space.boxes.structure import BoxStructure
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.parameter import Point
 

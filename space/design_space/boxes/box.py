@@ -3,7 +3,7 @@
 A box stands for all designs whose parameters have values in its runs. Quantities of a design are
 expressions over few parameters: where these have few choices together, all values are worked out
 once, and the range over a box is exact; else interval arithmetic gives a range that holds all of
-them (:mod:`archloom.space.design_space.interval`). Nothing is assumed to be monotone.
+them (:mod:`archloom.space.design_space.boxes.interval`). Nothing is assumed to be monotone.
 """
 
 import ast
@@ -16,11 +16,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .expression import Expression, Value
-from .hardware_space import HardwareSpace
+from ..expression import Expression, Value
+from ..hardware_space import HardwareSpace
+from ..parameter import Point
+from ..template import Field
 from .interval import Interval, NoRangeError, Range, Texts, range_of, range_of_values, truth
-from .parameter import Point
-from .template import Field
 
 Box = tuple[tuple[int, int], ...]
 """For each parameter the first position among its values, and the one after the last."""

@@ -14,13 +14,13 @@ from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, fusion_cores, packed, pass_batch
 from archloom.space.workload import Network
 
-from .compulsory import demand, dram_shares, engine_cycles
-from .layer import layer_bound, word_bytes
-from .layer_kernel import CYCLES, dram_words
-from .mac_work import parallelism, served_by
-from .network import inside_costs, one_by_one, without_dram
-from .network_work import Plans, network_work
-from .rounding import ROUNDING
+from ..compulsory import demand, dram_shares, engine_cycles
+from ..layer import layer_bound, word_bytes
+from ..layer_kernel import CYCLES, dram_words
+from ..mac_work import parallelism, served_by
+from ..rounding import ROUNDING
+from .plans import inside_costs, one_by_one, without_dram
+from .work import Plans, network_work
 
 
 class EngineDemand(NamedTuple):

@@ -13,14 +13,14 @@ from archloom.space.fusion import computations
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Layer, Network, Sparsity, remembered
 
-from ..arrays import Floats, Ints
-from .compulsory import demand, least_weight_words
-from .layer_kernel import LayerBatch, batch_costs, fill_keys
-from .layer_work import Works, works_of
-from .level_capacity import Design, Shares, shares_of
-from .mac_work import MacWork
-from .needed_outputs import needed
-from .word_prices import Prices
+from ...arrays import Floats, Ints
+from ..compulsory import demand, least_weight_words
+from ..layer_kernel import LayerBatch, batch_costs, fill_keys
+from ..layer_work import Works, works_of
+from ..level_capacity import Design, Shares, shares_of
+from ..mac_work import MacWork
+from ..needed_outputs import needed
+from ..word_prices import Prices
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
 #: steady weights, or all

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
+from ..template import Field, LevelTemplate
 from .box import Box, BoxedSpace, Formula, cut, size
 from .interval import NoRangeError, decided, truth
-from .template import Field, LevelTemplate
 
 #: Positions of a run at which it may be cut, if there are more than those.
 _CUTS: Final = 16

@@ -12,9 +12,9 @@ from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
 from archloom.space.workload import OUTPUTS, Network, Sparsity
 
-from ..arrays import Floats
-from ..hardware import access_costs, edp_js
-from .compulsory import (
+from ...arrays import Floats
+from ...hardware import access_costs, edp_js
+from ..compulsory import (
     demanded,
     dram_shares,
     energy_bound_pj,
@@ -22,16 +22,15 @@ from .compulsory import (
     least_dram_bits,
     rates_of,
 )
-from .layer import design_and_prices, layer_bound, word_bytes
-from .layer_kernel import (
+from ..layer import design_and_prices, layer_bound, word_bytes
+from ..layer_kernel import (
     CYCLES,
     ENERGY_PJ,
     dram_words,
 )
-from .level_capacity import Design
-from .mac_work import served_by
-from .network_work import Nests, Plans, network_work, remember_in
-from .rounding import (
+from ..level_capacity import Design
+from ..mac_work import served_by
+from ..rounding import (
     HALF_GRAIN_PJ,
     TileRounding,
     evaluation_pj,
@@ -39,7 +38,8 @@ from .rounding import (
     tile_rounding,
     whole_cycles,
 )
-from .word_prices import Prices
+from ..word_prices import Prices
+from .work import Nests, Plans, network_work, remember_in
 
 #: passes of a network that are remembered
 _MOST_PASSES: Final = 1024

@@ -11,7 +11,7 @@ from itertools import product
 from math import isfinite
 from typing import Final, NamedTuple
 
-from .expression import FUNCTIONS, Value
+from ..expression import FUNCTIONS, Value
 
 Texts = frozenset[str]
 
