@@ -15,7 +15,7 @@ from archloom.studies.analysis.published_chips import (
     chip_chapter,
     read_chip,
 )
-from archloom.studies.rendering.text import LiveLine, plain, print_line
+from archloom.studies.rendering.text import LiveLine, new_console, plain, print_line
 
 from ...errors import UserError
 from .all_chips import as_chapter, print_ratios
@@ -136,10 +136,9 @@ def compare_all(source: Path | None, shown: Shown, console: "Console") -> bool:
 
 def _draw(found: Sequence[Chapter], shown: Shown) -> None:
     if shown.plot is not None:
-        from rich.console import Console
-
         draw_ratios(found, shown.plot)
-        print_line(f"wrote {shown.plot}: ratios with their allowed ranges", Console(stderr=True))
+        note = f"wrote {shown.plot}: ratios with their allowed ranges"
+        print_line(note, new_console(stderr=True))
 
 
 def _chapter_json(chapter: Chapter) -> dict[str, Any]:

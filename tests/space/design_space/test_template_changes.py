@@ -42,7 +42,8 @@ def test_a_value_is_found_where_it_was_put_and_nothing_else_changes(path, value)
 @given(st.sampled_from(PRESETS), st.data())
 def test_a_change_to_what_is_there_changes_nothing(name, data):
     template = yaml.safe_load(preset_file(name).read_text())
-    path = data.draw(st.sampled_from(list(paths(template))))
+    # keys of marks are paths themselves
+    path = data.draw(st.sampled_from([p for p in paths(template) if "assumptions" not in p]))
     space = HardwareSpace.load(name, {path: value_at(template, path)})
     assert space.build({}) == preset(name)
 
