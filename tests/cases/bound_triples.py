@@ -97,6 +97,7 @@ def features(triple: Triple) -> Iterator[str]:
         "zeros that are gated or skipped": _spares(hardware.effects),
         "packed weights": hardware.effects.weight_format != "dense",
         "a buffer that may be bypassed": hardware.levels[-2].optional,
+        "a buffer without weights": "weights" not in hardware.levels[-2].keeps,
     }.items():
         if there:
             yield name
@@ -203,6 +204,11 @@ def _changed(hardware: Hardware, rng: np.random.Generator) -> Hardware:
     if len(levels) > 1:
         optional = bool(rng.random() < 0.5)
         levels[-2] = replace(levels[-2], optional=optional)
+    inside = [level for level in levels[:-2] if "weights" in level.keeps]
+    if inside and isinstance(levels[-2].capacity_bytes, int) and rng.random() < 0.5:
+        # layers wait for weights that the buffer cannot hold for them
+        kept = tuple(t for t in levels[-2].keeps if t != "weights")
+        levels[-2] = replace(levels[-2], keeps=kept or levels[-2].keeps)
     if rng.random() < 0.3:
         rate = float(rng.choice([0.03, 0.5, 3.0, 1e4]))
         levels[-1] = replace(levels[-1], bandwidth_words=rate)
