@@ -89,10 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             began = time.monotonic()
             ended(table, calm)
             lasted = time.monotonic() - began
-            kills = 0
-            while kills < given.kills and not ended(table, disturbed, rng.uniform(0, lasted)):
-                kills += 1
-            ended(table, disturbed)
+            for kills in range(given.kills + 1):
+                after = rng.uniform(0, lasted) if kills < given.kills else None
+                if ended(table, disturbed, after):
+                    break
             same = results(table, calm) == results(table, disturbed)
             killed += kills
             wrong += not same

@@ -258,22 +258,6 @@ def _at(content: Any, place: KeyPath) -> Any:
     return content
 
 
-def with_values(template: Mapping[str, Any], values: Mapping[KeyPath, Value]) -> dict[str, Any]:
-    """Return the content of a template with other values at some places, which are there."""
-    made: Any = template
-    for place, value in values.items():
-        made = _replaced(made, place, value)
-    return cast(dict[str, Any], made)
-
-
-def _replaced(content: Any, place: KeyPath, value: Value) -> Any:
-    if not place:
-        return value
-    made = content.copy()
-    made[place[0]] = _replaced(content[place[0]], place[1:], value)
-    return made
-
-
 def without_marks(text: str) -> str:
     """Return the text of a template without the section of its marks, if it is a block."""
     return _BLOCK.sub("", text)

@@ -1,16 +1,16 @@
-"""Changes of single values of a template, each named by its key path: ``levels.glb.width_words``.
+"""Changes of single values of a template, each named by its key path, ``levels.glb.width_words``,
+or by its place in the content.
 
 They are made to the values that the file holds, before any expression is evaluated, so that all
 that a template derives from a value follows it.
 """
 
 from collections.abc import Mapping
-from copy import deepcopy
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from ..errors import did_you_mean
-from ..yaml_reader import Faults, Place
+from ..yaml_reader import Faults, KeyPath, Place
 
 #: new values by key path; items of lists are found by their ``name``
 Changes: TypeAlias = Mapping[str, Any]
@@ -29,43 +29,68 @@ def changed(data: Any, changes: Changes, faults: Faults) -> Any:
         changes: what is different.
         faults: gets paths that lead nowhere.
     """
-    if not changes:
-        return data
-    found = deepcopy(data)
     for path, value in changes.items():
-        *above, last = str(path).split(".")
         try:
-            section = found
-            for name in above:
-                section = _below(section, name, path)
-            if not isinstance(section, dict) or not last:
-                raise ValueError(f"{path}: leads to no key of the template")
-            section[last] = value
+            data = _replaced(data, _place(data, str(path)), value)
         except ValueError as error:
             faults.add(Place(), str(error))
-    return found
+    return data
+
+
+def with_values(template: Mapping[str, Any], values: Mapping[KeyPath, Any]) -> dict[str, Any]:
+    """Return the content of a template with other values at some places."""
+    made: Any = template
+    for place, value in values.items():
+        made = _replaced(made, place, value)
+    return cast(dict[str, Any], made)
 
 
 def value_at(data: Any, path: str) -> Any:
     """Return the value that stands at a key path; None if there is none."""
     for name in path.split("."):
         if isinstance(data, list):
-            data = _named(data).get(name)
+            at = _named(data).get(name)
+            data = None if at is None else data[at]
         else:
             data = data.get(name) if isinstance(data, dict) else None
     return data
 
 
-def _below(section: Any, name: str, path: str) -> Any:
-    if isinstance(section, dict):
-        return section.setdefault(name, {})
-    named = _named(section)
-    if name not in named:
-        hint = did_you_mean(name, named) if named else "nothing there has parts with a name"
-        raise ValueError(f"{path}: the template has no {name!r} there; {hint}")
-    return named[name]
+def _replaced(content: Any, place: KeyPath, value: Any) -> Any:
+    if not place:
+        return value
+    first, *rest = place
+    made = content.copy()
+    inside = content.get(first, {}) if isinstance(content, dict) else content[first]
+    made[first] = _replaced(inside, tuple(rest), value)
+    return made
 
 
-def _named(section: Any) -> dict[str, Any]:
+def _place(data: Any, path: str) -> KeyPath:
+    """Return where a key path leads to.
+
+    Raises:
+        ValueError: nowhere.
+    """
+    *above, last = path.split(".")
+    place = list[str | int]()
+    for name in above:
+        if isinstance(data, dict):
+            place.append(name)
+            data = data.get(name, {})
+        else:
+            named = _named(data)
+            if name not in named:
+                hint = did_you_mean(name, named) if named else "nothing there has parts with a name"
+                raise ValueError(f"{path}: the template has no {name!r} there; {hint}")
+            place.append(named[name])
+            data = data[named[name]]
+    if not isinstance(data, dict) or not last:
+        raise ValueError(f"{path}: leads to no key of the template")
+    return (*place, last)
+
+
+def _named(section: Any) -> dict[str, int]:
+    """Return the positions of the items of a list that have a name."""
     items = section if isinstance(section, list) else []
-    return {str(item.get("name")): item for item in items if isinstance(item, dict)}
+    return {str(item.get("name")): i for i, item in enumerate(items) if isinstance(item, dict)}

@@ -16,11 +16,11 @@ from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
 
 from ..errors import did_you_mean
 from ..yaml_reader import Faults, KeyPath, Place, dotted, read_yaml, shown
-from .assumptions import MARK, SECTION, read_marks, with_values
+from .assumptions import MARK, SECTION, read_marks
 from .expression import FUNCTIONS, Expression, ExpressionError, Value, circle, parse
 from .parameter import Parameter, Scale
 from .template import Field, LevelTemplate, Rule, Template, TemplateError, missing_hint
-from .template_changes import NO_CHANGES, Changes, changed
+from .template_changes import NO_CHANGES, Changes, changed, with_values
 from .template_fields import EFFECT_KEYS, ENERGY_KEYS, LEVEL_KEYS, NUMBERS, Fields, LevelSwitches
 
 _TOP: Final = {

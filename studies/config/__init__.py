@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         EntryError as EntryError,
         collecting as collecting,
         entry_error as entry_error,
+        file_text as file_text,
         kind_of as kind_of,
         read_document as read_document,
         study_document as study_document,

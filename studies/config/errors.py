@@ -87,6 +87,18 @@ def study_document(path: Path, faults: Faults) -> Document:
     return read_document(path, text, faults)
 
 
+def file_text(path: Path) -> str:
+    """Return the text of a file that is no study.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        return bounded_text(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: {unreadable(error)}") from None
+
+
 def given_document(data: Mapping[str, Any]) -> Document:
     """Return keys and values as a study file would hold them; paths become texts.
 

@@ -6,8 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from archloom.space import Document, Faults, Place, bounded_text, did_you_mean
-from archloom.studies.config import ConfigError, Reading, Section, collecting, read_document
+from archloom.space import Document, Faults, Place, did_you_mean
+from archloom.studies.config import (
+    ConfigError,
+    Reading,
+    Section,
+    collecting,
+    file_text,
+    read_document,
+)
 
 from ...errors import UserError
 from .budgets import BUDGETS, FULL, BudgetKeys, merged
@@ -105,12 +112,8 @@ def read_table_file(path: Path) -> TableFile:
         ConfigError: everything that is wrong in it, at all budgets.
         UserError: it cannot be read.
     """
-    try:
-        content = bounded_text(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
     faults = Faults()
-    document = read_document(path, content, faults)
+    document = read_document(path, file_text(path), faults)
     data = dict(document.data)
     own = {key: data.pop(key) for key in BudgetKeys.layout if key in data}
     keys, wrong = BudgetKeys(), Faults()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Final
 
-from archloom.space import Faults, bounded_text
+from archloom.space import Faults
 from archloom.studies.config import (
     NETWORK,
     ConfigError,
@@ -13,11 +13,11 @@ from archloom.studies.config import (
     Section,
     Workload,
     collecting,
+    file_text,
     read_document,
     text,
 )
 
-from ....errors import UserError, unreadable
 from .hardware_part import HARDWARE, SWITCHES, ChipHardware, Switch
 from .mapping_part import SEARCH, MappingSearch
 from .remarks import Measured, Remarks
@@ -74,11 +74,7 @@ def read_chip(path: Path) -> ChipFile:
         ConfigError: everything that is wrong in it.
         UserError: it cannot be read.
     """
-    try:
-        content = bounded_text(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: {unreadable(error)}") from None
-    faults = Faults()
+    content, faults = file_text(path), Faults()
     document = read_document(path, content, faults, "a chip file needs source, hardware, network")
     wrong = Faults()
     with collecting(wrong):
