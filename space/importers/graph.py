@@ -50,8 +50,13 @@ KINDS: Final[Mapping[str, str]] = {
     "pad": "x; start, end: of zeros, by dimension; below 0 they cut off",
     "copy": "x: words moved in a way that is none of the above (flip, roll, tile, gather)",
     "embedding": "table (rows, features), indices",
-    "lstm": "x (T, B, in) or (B, T, in); for each direction: weight (4 H, in), recurrent (4 H, H), "
-    "[biases of both]; hidden, directions, batch_first; results: y, last h, last c",
+    "lstm": "x (T, B, in) or (B, T, in); for each direction: weight (4 H, in), recurrent (4 H, P), "
+    "[biases of both], [projection (P, H)]; hidden (H), projected (P, or 0 for none), directions, "
+    "backward (the only direction), batch_first; results: y, last h, last c",
+    "gru": "as lstm, with weights of reset, update and candidate: (3 H, in), (3 H, H); "
+    "reset_after: the reset gate scales a product of the last output, not the output; results: y, "
+    "last h",
+    "rnn": "as gru, with weights (H, in), (H, H); function: one of vector_operators.ACTIVATIONS",
     "identity": "x",
 }
 

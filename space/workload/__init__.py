@@ -53,13 +53,13 @@ if TYPE_CHECKING:
         conv2d as conv2d,
         conv_transpose2d as conv_transpose2d,
         global_pool as global_pool,
-        layer_norm as layer_norm,
+        gru_cell as gru_cell,
         linear as linear,
         lstm_cell as lstm_cell,
         matmul as matmul,
         max_pool2d as max_pool2d,
         mul as mul,
-        softmax as softmax,
+        rnn_cell as rnn_cell,
         with_last_windows as with_last_windows,
     )
     from .liveness import alive as alive, largest_working_set as largest_working_set
@@ -83,9 +83,11 @@ if TYPE_CHECKING:
         bilinear as bilinear,
         copy as copy,
         group_norm as group_norm,
+        layer_norm as layer_norm,
         rms_norm as rms_norm,
         rotary as rotary,
         scale_shift as scale_shift,
+        softmax as softmax,
     )
     from .vector_ops import ACTIVATIONS as ACTIVATIONS, VectorOperator as VectorOperator
     from .window import Pair as Pair, Size as Size

@@ -100,6 +100,7 @@ def conv_transpose2d(
     padding: Size = 0,
     output_padding: Size = 0,
     groups: int = 1,
+    dilation: Size = 1,
     *,
     bias: bool = True,
     activation: str = "",
@@ -113,12 +114,14 @@ def conv_transpose2d(
     padding and ``output_padding`` is 0.
 
     Args are as for :func:`conv2d`; ``padding`` cuts off rows and columns on each side of the
-    result and ``output_padding`` adds some at the bottom and right, as in PyTorch.
+    result and ``output_padding`` adds some at the bottom and right, as in PyTorch. Along an axis
+    the stride or the dilation must be 1.
     """
     check_groups(name, groups, in_channels=in_channels, out_channels=out_channels)
-    check_sizes(name, {"size": size, "kernel": kernel, "stride": stride})
+    check_sizes(name, {"size": size, "kernel": kernel, "stride": stride, "dilation": dilation})
     check_sizes(name, {"padding": padding, "output_padding": output_padding}, least=0)
-    sides = zip(*map(pair, (size, kernel, stride, padding, output_padding)), strict=True)
+    numbers = (size, kernel, stride, padding, output_padding, dilation)
+    sides = zip(*map(pair, numbers), strict=True)
     y, x = (transposed_axis(name, *side) for side in sides)
     (rows, columns), pairs = pair(stride), in_channels * out_channels // groups
     (r, s), patch = pair(kernel), rows * columns
@@ -141,6 +144,7 @@ def conv_transpose2d(
         q=x.outputs,
         r=y.taps,
         s=x.taps,
+        dilation=pair(dilation),
         padding=(y.padding, x.padding),
         input_size=pair(size),
         extra_params=bias * out_channels,
@@ -304,43 +308,73 @@ def elementwise(operator: Operator, name: str, channels: int, size: Size, **fiel
     )
 
 
-def softmax(name: str, length: int, positions: int = 1, heads: int = 1) -> Layer:
-    """Return a softmax over vectors of ``length``, ``heads`` of them at each position."""
-    return _vectors("softmax", name, length, positions, heads)
+def rnn_cell(
+    name: str, inputs: int, hidden: int, activation: Function = "tanh", *, biases: int = 2
+) -> Layer:
+    """Return one step of a plain recurrent layer (Elman 1990): a product of [x, h], activated.
 
-
-def layer_norm(name: str, features: int, positions: int = 1) -> Layer:
-    """Return a layer norm over ``features``, with a learned scale and shift for each."""
-    return _vectors("layer_norm", name, features, positions, 1)
-
-
-def _vectors(operator: Operator, name: str, length: int, positions: int, heads: int) -> Layer:
-    check_numbers(name, {"length": length, "positions": positions, "heads": heads})
-    return Layer(
-        name, operator, g=heads, k=length, c=length, p=positions, input_size=(positions, 1)
-    )
+    ``biases`` are vectors of ``hidden`` words that it learns, as for :func:`lstm_cell`.
+    """
+    return replace(_gates(name, inputs, hidden, 1, biases), activation=activation)
 
 
 def lstm_cell(
-    name: str, inputs: int, hidden: int, *, biases: int = 2
-) -> tuple[Layer, Layer, Layer]:
+    name: str, inputs: int, hidden: int, *, biases: int = 2, projected: int = 0
+) -> tuple[Layer, ...]:
     """Return one step of an LSTM: ``NAME.gates``, ``NAME.state`` and ``NAME.output``.
 
     The gates are a matrix product over the input and the last output side by side; they make
     4 x ``hidden`` channels. The state reads them and the last state and makes the next one. The
     output reads the gates and the next state. ``biases`` is 2 for the two vectors that cuDNN and
-    PyTorch learn, 1 for the one of the equations.
+    PyTorch learn, 1 for the one of the equations. With ``projected`` features a matrix product
+    behind it, ``NAME.projection``, makes the output that the next step reads (Sak, Senior and
+    Beaufays, arXiv:1402.1128, section 2.1).
     """
+    check_numbers(name, {"projected": projected}, least=0)
+    cell = (
+        _gates(f"{name}.gates", inputs, hidden, 4, biases, projected),
+        Layer(f"{name}.state", "lstm_state", g=hidden, operands=2),
+        Layer(f"{name}.output", "lstm_output", g=hidden, operands=2),
+    )
+    if not projected:
+        return cell
+    return *cell, Layer(f"{name}.projection", "gemm", k=projected, c=hidden)
+
+
+def gru_cell(
+    name: str, inputs: int, hidden: int, *, biases: int = 2, reset_after: bool = True
+) -> tuple[Layer, ...]:
+    """Return one step of a GRU, its output last.
+
+    ``NAME.gates`` is a matrix product over the input and the last output side by side, with
+    2 x ``hidden`` channels: reset and update. With ``reset_after``, as in cuDNN and PyTorch, the
+    candidate is made of a product with the input, ``NAME.fresh``, and of one with the last output,
+    ``NAME.kept``, which the reset gate scales; ``NAME.output`` reads gates, both products and the
+    last output. Without it, as Cho et al. published it (arXiv:1406.1078, equations 5 to 8),
+    ``NAME.reset`` scales the last output, ``NAME.fresh`` is a product of the input and of that,
+    and ``NAME.output`` reads gates, that product and the last output. Multiply-accumulates and
+    parameters of both are the same, but for one bias vector if ``biases`` is 2.
+    """
+    gates = _gates(f"{name}.gates", inputs, hidden, 2, biases)
+    if not reset_after:
+        reset = Layer(f"{name}.reset", "gru_reset", g=hidden, operands=2)
+        fresh = _gates(f"{name}.fresh", inputs, hidden, 1, biases)
+        return gates, reset, fresh, Layer(f"{name}.output", "gru_output", g=hidden, operands=3)
+    each = (min(biases, 1) * hidden, max(biases - 1, 0) * hidden)
+    fresh, kept = (
+        Layer(f"{name}.{part}", "gemm", k=hidden, c=words, extra_params=learned)
+        for part, words, learned in zip(("fresh", "kept"), (inputs, hidden), each, strict=True)
+    )
+    output = Layer(f"{name}.output", "gru_output_reset_after", g=hidden, operands=4)
+    return gates, fresh, kept, output
+
+
+def _gates(
+    name: str, inputs: int, hidden: int, gates: int, biases: int, projected: int = 0
+) -> Layer:
+    """Return a matrix product over an input and the last output, which lie side by side."""
     check_numbers(name, {"inputs": inputs, "hidden": hidden})
     check_numbers(name, {"biases": biases}, least=0)
-    gates = Layer(
-        f"{name}.gates",
-        "gemm",
-        k=4 * hidden,
-        c=inputs + hidden,
-        operands=2,
-        parts=(inputs, hidden),
-        extra_params=4 * hidden * biases,
-    )
-    state = Layer(f"{name}.state", "lstm_state", g=hidden, operands=2)
-    return gates, state, Layer(f"{name}.output", "lstm_output", g=hidden, operands=2)
+    parts, k = (inputs, projected or hidden), gates * hidden
+    extra = k * biases
+    return Layer(name, "gemm", k=k, c=sum(parts), operands=2, parts=parts, extra_params=extra)

@@ -24,6 +24,23 @@ def scale_shift(
     return elementwise("scale_shift", name, channels, size, **fields)
 
 
+def softmax(name: str, length: int, positions: int = 1, heads: int = 1) -> Layer:
+    """Return a softmax over vectors of ``length``, ``heads`` of them at each position."""
+    return _vectors("softmax", name, length, positions, heads)
+
+
+def layer_norm(name: str, features: int, positions: int = 1) -> Layer:
+    """Return a layer norm over ``features``, with a learned scale and shift for each."""
+    return _vectors("layer_norm", name, features, positions, 1)
+
+
+def _vectors(operator: VectorName, name: str, length: int, positions: int, heads: int) -> Layer:
+    check_numbers(name, {"length": length, "positions": positions, "heads": heads})
+    return Layer(
+        name, operator, g=heads, k=length, c=length, p=positions, input_size=(positions, 1)
+    )
+
+
 def rms_norm(name: str, features: int, positions: int = 1) -> Layer:
     """Return a root-mean-square norm over ``features``, with a learned scale for each."""
     check_numbers(name, {"features": features, "positions": positions})

@@ -31,6 +31,7 @@ VectorName = (
     | Function
     | Literal["scale_shift", "softmax", "layer_norm", "rms_norm", "group_norm", "rotary"]
     | Literal["copy", "bilinear", "lstm_state", "lstm_output"]
+    | Literal["gru_reset", "gru_output", "gru_output_reset_after"]
 )
 
 
@@ -129,6 +130,15 @@ VECTOR_OPERATORS: Final[dict[str, VectorOperator]] = {
     # h = sigmoid(o) * tanh(c') reads the fourth
     "lstm_state": VectorOperator(2 * _SIGMOID + _TANH + 3, operands=2, maps=((4, 3), (1, 1))),
     "lstm_output": VectorOperator(_SIGMOID + _TANH + 1, operands=2, maps=((4, 1), (1, 1))),
+    # Cho et al., arXiv:1406.1078, equations 5 to 8, of gates r, z and a candidate:
+    # sigmoid(r) * h reads one of two gates;
+    # h' = n + sigmoid(z) * (h - n) with n = tanh(candidate) reads the other
+    "gru_reset": VectorOperator(_SIGMOID + 1, operands=2, maps=((2, 1), (1, 1))),
+    "gru_output": VectorOperator(_SIGMOID + _TANH + 3, operands=3, maps=((2, 1), (1, 1), (1, 1))),
+    # the same with n = tanh(fresh + sigmoid(r) * kept), as in cuDNN and PyTorch
+    "gru_output_reset_after": VectorOperator(
+        2 * _SIGMOID + _TANH + 5, operands=4, maps=((2, 2), (1, 1), (1, 1), (1, 1))
+    ),
 }
 """Every operator that runs on the vector unit."""
 

@@ -123,30 +123,36 @@ class TransposedAxis:
 
 
 def transposed_axis(
-    name: str, size: int, kernel: int, stride: int, padding: int, output_padding: int
+    name: str,
+    size: int,
+    kernel: int,
+    stride: int,
+    padding: int,
+    output_padding: int,
+    dilation: int = 1,
 ) -> TransposedAxis:
     """Return the cheapest such convolution, with the kernel shifted into the best place.
 
     Position o of the feature map sums taps j of inputs i with i * stride + j = o + padding. So
     patch t needs inputs t - taps + 1 to t. Zeros before the kernel shift what is cut off; that can
-    spare the patch that the border would cut in two.
+    spare the patch that the border would cut in two. A dilated kernel of stride 1 is that of a
+    dilated convolution, turned around.
 
     Raises:
-        ValueError: padding that cuts off more than the kernel adds or all of the map, or an
-            output padding that is not smaller than the stride.
+        ValueError: padding that cuts off more than the kernel adds or all of the map, an output
+            padding that is smaller than neither stride nor dilation, or a dilation and a stride.
     """
-    length = (size - 1) * stride - 2 * padding + kernel + output_padding
-    if padding >= kernel:
-        raise ValueError(f"layer {name}: padding {padding} must be below the kernel, {kernel}")
-    if output_padding >= stride:
-        raise ValueError(
-            f"layer {name}: output_padding {output_padding} must be below the stride, {stride}"
-        )
+    dilation = 1 if kernel == 1 else dilation
+    reach = (kernel - 1) * dilation + 1
+    length = (size - 1) * stride - 2 * padding + reach + output_padding
+    _check_transposed(name, (stride, dilation), padding, output_padding, reach)
     if length < 1:
         raise ValueError(
             f"layer {name}: padding {padding} on both ends leaves nothing of the "
             f"{length + 2 * padding} positions that are made"
         )
+    if dilation > 1:
+        return TransposedAxis(length, kernel, reach - 1 - padding, 0, 0, length * kernel)
     options = []
     # the first patch as it falls, or whole; every other shift of the kernel makes no fewer
     for shift in {0, -padding % stride}:
@@ -158,6 +164,29 @@ def transposed_axis(
         end = outputs * stride - start - length
         options.append((outputs * taps, shift, (outputs, taps, taps - 1 - first, start, end)))
     return TransposedAxis(*min(options)[2], _useful_taps(length, kernel, stride, padding))
+
+
+def _check_transposed(
+    name: str, steps: tuple[int, int], padding: int, output_padding: int, reach: int
+) -> None:
+    stride, dilation = steps
+    if stride > 1 and dilation > 1:
+        raise ValueError(
+            f"layer {name}: a transposed convolution has dilation {dilation} and stride {stride} "
+            "along an axis; one of them must be 1"
+        )
+    if padding >= reach:
+        raise ValueError(f"layer {name}: padding {padding} must be below the kernel, {reach}")
+    if dilation > 1 and output_padding > padding:
+        # a window that begins behind the input would hold zeros alone
+        raise ValueError(
+            f"layer {name}: output_padding {output_padding} must be at most the padding, "
+            f"{padding}, with dilation {dilation}"
+        )
+    if output_padding >= max(stride, dilation):
+        raise ValueError(
+            f"layer {name}: output_padding {output_padding} must be below the stride, {stride}"
+        )
 
 
 def _useful_taps(length: int, kernel: int, stride: int, padding: int) -> int:

@@ -22,14 +22,15 @@ class _Chain:
 
 
 def every_operator() -> Network:
-    """Return images, then attention over their pixels, then two steps of an LSTM."""
+    """Return images, then attention over their pixels, then steps of an LSTM and of GRUs."""
     net = _Chain()
     _images(net)
     _attention(net)
     net.append(ops.global_pool("mean", 8, (6, 1)))
     _steps(net)
+    _resets(net)
     net.append(ops.linear("fc", 4, 3))
-    net.append(ops.softmax("classes", 3))
+    net.append(vectors.softmax("classes", 3))
     leaving = ("key", "first.state")
     return Network("every_operator", tuple(net.layers), tuple(net.reads), leaving)
 
@@ -65,11 +66,11 @@ def _attention(net):
     net.append(ops.conv_transpose2d("spread", 8, 8, (1, 1), (6, 1), (6, 1)))
     net.append(vectors.rms_norm("scaled", 8, 6))
     net.append(vectors.rotary("turned", 8, 6))
-    net.append(ops.layer_norm("norm", 8, 6))
+    net.append(vectors.layer_norm("norm", 8, 6))
     for name in ("query", "key", "value"):
         net.append(ops.linear(name, 8, 8, 6), "norm")
     net.append(ops.matmul("scores", 2, 6, 4, 9, second=(24, 48)), "query", "input:keys", "key")
-    net.append(ops.softmax("weights", 9, 6, heads=2))
+    net.append(vectors.softmax("weights", 9, 6, heads=2))
     part = Slice((0, 0, 0), (12, 6, 1), (18, 6, 1))
     net.append(replace(ops.matmul("mixed", 2, 6, 6, 4), slices=(part, None)), "weights", "value")
     net.append(ops.linear("project", 8, 8, 6))
@@ -86,3 +87,18 @@ def _steps(net):
         net.append(state, gates.name, last[1])
         net.append(output, gates.name, state.name)
         last = output.name, state.name
+
+
+def _resets(net):
+    """One step of a GRU of either kind."""
+    last = net.layers[-1].name
+    gates, fresh, kept, output = ops.gru_cell("after", 4, 4)
+    net.append(gates, last, "input:hidden")
+    net.append(fresh, last)
+    net.append(kept, "input:hidden")
+    net.append(output, gates.name, fresh.name, kept.name, "input:hidden")
+    gates, reset, fresh, out = ops.gru_cell("before", 4, 4, reset_after=False)
+    net.append(gates, output.name, output.name)
+    net.append(reset, gates.name, output.name)
+    net.append(fresh, last, reset.name)
+    net.append(out, gates.name, fresh.name, output.name)

@@ -212,6 +212,34 @@ def recurrent() -> ModelProto:
     return model(nodes, {"x": (1, 5, 4)}, "y h", constants)
 
 
+def gated() -> ModelProto:
+    """A GRU of two directions, one that resets before its product, and a plain cell in reverse."""
+    nodes = [
+        node("Transpose", "x", "t", perm=[1, 0, 2]),
+        node(
+            "GRU", "t w r b", "s h", hidden_size=3, direction="bidirectional", linear_before_reset=1
+        ),
+        node("Transpose", "s", "u", perm=[0, 2, 1, 3]),
+        node("Reshape", "u shape", "v"),
+        node("GRU", "v w2 r2", "q _", hidden_size=2),
+        node("Squeeze", "q one", "p"),
+        node("RNN", "p w3 r3 b3", "y k", hidden_size=2, direction="reverse"),
+    ]
+    constants = {
+        "w": weight(2, 9, 4),
+        "r": weight(2, 9, 3),
+        "b": weight(2, 18),
+        "w2": weight(1, 6, 6),
+        "r2": weight(1, 6, 2),
+        "w3": weight(1, 2, 2),
+        "r3": weight(1, 2, 2),
+        "b3": weight(1, 4),
+        "shape": numbers(0, 0, -1),
+        "one": numbers(1),
+    }
+    return model(nodes, {"x": (1, 5, 4)}, "y h k", constants)
+
+
 def functions() -> ModelProto:
     """Functions in functions, and branches with constant conditions."""
     helper_nodes = [
@@ -301,6 +329,6 @@ def decoder() -> ModelProto:
 
 SEEDS = {
     seed.__name__: seed
-    for seed in (residual, attention, upsampling, recurrent, functions, quantized, decoder)
+    for seed in (residual, attention, upsampling, recurrent, gated, functions, quantized, decoder)
 }
 """What is mutated."""

@@ -16,8 +16,8 @@ from archloom.evaluators.fusion.nest import (
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
 from archloom.space.workload import Mask, Network
-from archloom.space.workload.layer_builders import activation, matmul, mul, softmax
-from archloom.space.workload.vector_layer_builders import rotary
+from archloom.space.workload.layer_builders import activation, matmul, mul
+from archloom.space.workload.vector_layer_builders import rotary, softmax
 
 #: iterations of a nest that a walk through all of them may take
 MOST_ITERATIONS = 300

@@ -17,8 +17,9 @@ from math import prod
 from typing import Any, Final
 
 from archloom.space.workload.layer import Layer
-from archloom.space.workload.layer_builders import linear, matmul, mul, softmax
+from archloom.space.workload.layer_builders import linear, matmul, mul
 from archloom.space.workload.network import INPUT, Network
+from archloom.space.workload.vector_layer_builders import softmax
 
 _TENSOR: Final = r"(\w+)\[([\w,]+)\]"
 _PRODUCT: Final = re.compile(rf"{_TENSOR}={_TENSOR}\*{_TENSOR}")

@@ -128,10 +128,10 @@ def _lower_conv_transpose(ctx: Lowering, op: Op) -> View:
     weight, bias = ctx.tensor(op.inputs[1]), ctx.given(op, 2)
     ctx.learned(weight, bias)
     named = op.attributes
-    if any(d != 1 for d in named["dilation"]):
+    if any(d > 1 and n > 1 for d, n in zip(named["dilation"], named["stride"], strict=True)):
         raise CannotLower(
-            f"has dilation {named['dilation']}; transposed convolutions can be lowered "
-            "with dilation 1 only"
+            f"has dilation {named['dilation']} and stride {named['stride']}; a transposed "
+            "convolution can be lowered if one of them is 1 along each axis"
         )
     view, reads, (channels, rows, columns) = _read_map(ctx, ctx.view(op.inputs[0]))
     cuts = zip(named["output_padding"], named["start"], named["end"], strict=True)
@@ -149,6 +149,7 @@ def _lower_conv_transpose(ctx: Lowering, op: Op) -> View:
         _window_pair(padding, 0),
         _window_pair(more, 0),
         named["groups"],
+        _window_pair(named["dilation"], 1),
         bias=False,
     )
     parts = parts_of(reads, rows * columns)

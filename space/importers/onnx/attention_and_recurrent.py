@@ -1,7 +1,7 @@
 """Translation of ONNX's attention, position embeddings and recurrent cells."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from .arithmetic import Translator
 from .call import Call
@@ -64,61 +64,109 @@ def _rotary(call: Call) -> Value:
     return call.op("rotary", [call.x()], call.x().shape)
 
 
-def _lstm(call: Call) -> tuple[Value | None, ...]:
+class _Cell(NamedTuple):
+    """Kind of recurrent cell.
+
+    Attributes:
+        gates: whose weights stand above each other.
+        functions: that it must have.
+        states: that it hands on.
+    """
+
+    gates: int
+    functions: tuple[str, ...]
+    states: int = 1
+
+
+_CELLS: Final[Mapping[str, _Cell]] = {
+    "lstm": _Cell(4, ("Sigmoid", "Tanh", "Tanh"), 2),
+    "gru": _Cell(3, ("Sigmoid", "Tanh")),
+    "rnn": _Cell(1, ("Tanh",)),
+}
+_DIRECTIONS: Final = ("forward", "reverse", "bidirectional")
+
+
+def _recurrent(kind: str) -> Translator:
+    def translate(call: Call) -> tuple[Value | None, ...]:
+        return _unrolled(call, kind, _CELLS[kind])
+
+    return translate
+
+
+def _unrolled(call: Call, kind: str, cell: _Cell) -> tuple[Value | None, ...]:
     direction = call.text("direction", "forward")
-    if direction not in ("forward", "bidirectional"):
+    if direction not in _DIRECTIONS:
         raise OnnxError(
-            f"direction {direction} is not supported; supported: forward, bidirectional"
+            f"direction {direction} is not supported; supported: {', '.join(_DIRECTIONS)}"
         )
-    usual = ("Sigmoid", "Tanh", "Tanh")
-    given = call.attributes.get("activations")
-    if isinstance(given, tuple) and given != usual * (len(given) // 3):
-        raise OnnxError(f"activations {given} are not supported; supported: {usual}")
-    states = [call.optional(i) for i in (4, 5, 6)]
+    named = _variant(call, kind, cell.functions)
+    states = [call.optional(i) for i in (4, 5, 6)[: cell.states + 1]]
     if any(state is not None and not state.constant for state in states) or call.has(7):
         raise OnnxError(
             "computed sequence lengths, computed initial states and peepholes are not supported"
         )
     x, directions = call.x(), 1 + (direction == "bidirectional")
-    weights, hidden = _gates(call, directions)
+    weights, hidden = _gates(call, directions, cell.gates)
     first = bool(call.number("layout"))
     positions, batch = x.shape[:2][::-1] if first else x.shape[:2]
     lead = (batch, positions) if first else (positions, batch)
-    state = (directions, batch, hidden)
     call.maker.steps += positions * directions
     if call.maker.steps > MOST_STEPS:
         raise OnnxError(
             f"{positions} positions; at most {MOST_STEPS} steps of recurrent cells are "
             "supported in all"
         )
-    y, h, c = call.ops(
-        "lstm",
+    y, *last = call.ops(
+        kind,
         [x, *weights],
-        [(*lead, directions * hidden), state, state],
+        [(*lead, directions * hidden), *[(directions, batch, hidden)] * cell.states],
         hidden=hidden,
         directions=directions,
+        backward=direction == "reverse",
         batch_first=first,
+        **named,
     )
     # results have the directions in a dimension of their own: before the batch, or before the
     # features if that comes first
     y = reshaped(call, y, (*lead, directions, hidden))
     if first:
-        return y, transposed(call, h, (1, 0, 2)), transposed(call, c, (1, 0, 2))
+        return y, *(transposed(call, state, (1, 0, 2)) for state in last)
     if directions == 1:
-        return reshaped(call, y, (positions, 1, batch, hidden)), h, c
-    return transposed(call, y, (0, 2, 1, 3)), h, c
+        return reshaped(call, y, (positions, 1, batch, hidden)), *last
+    return transposed(call, y, (0, 2, 1, 3)), *last
 
 
-def _gates(call: Call, directions: int) -> tuple[list[Value | None], int]:
+def _variant(call: Call, kind: str, functions: tuple[str, ...]) -> dict[str, Any]:
+    """Return what cells of one kind may differ in.
+
+    Raises:
+        OnnxError: their functions are none that can be lowered.
+    """
+    given = call.attributes.get("activations")
+    known = [functions, ("Relu",)] if kind == "rnn" else [functions]
+    found = functions
+    if isinstance(given, tuple) and given:
+        alike = [each for each in known if given == each * (len(given) // len(each))]
+        if not alike:
+            usual = " or ".join(str(each) for each in known)
+            raise OnnxError(f"activations {given} are not supported; supported: {usual}")
+        found = alike[0]
+    if kind == "gru":
+        return {"reset_after": bool(call.number("linear_before_reset"))}
+    return {"function": found[0].lower()} if kind == "rnn" else {}
+
+
+def _gates(call: Call, directions: int, gates: int) -> tuple[list[Value | None], int]:
     """Return the weights of each direction: of inputs, of states, and both biases."""
     x, w, r, b = call.x(0), call.x(1), call.x(2), call.learned(3)
     if not (w.constant and r.constant):
         raise OnnxError("its weights are computed at run time; they must be constants")
     hidden = r.shape[-1] if len(r.shape) == 3 else 0
+    rows = gates * hidden
     shapes = {
-        "W": (w.shape, (directions, 4 * hidden, x.shape[-1])),
-        "R": (r.shape, (directions, 4 * hidden, hidden)),
-        "B": (b.shape if b else (), (directions, 8 * hidden) if b else ()),
+        "W": (w.shape, (directions, rows, x.shape[-1])),
+        "R": (r.shape, (directions, rows, hidden)),
+        "B": (b.shape if b else (), (directions, 2 * rows) if b else ()),
     }
     for name, (have, wanted) in shapes.items():
         if have != wanted or len(x.shape) != 3:
@@ -126,13 +174,13 @@ def _gates(call: Call, directions: int) -> tuple[list[Value | None], int]:
     found: list[Value | None] = []
     for i in range(directions):
         found += [call.piece(w, i, w.shape[1:]), call.piece(r, i, r.shape[1:])]
-        found += [call.piece(b, 2 * i + j, (4 * hidden,)) for j in range(2) if b is not None]
+        found += [call.piece(b, 2 * i + j, (rows,)) for j in range(2) if b is not None]
     return found, hidden
 
 
 SEQUENCES: Final[Mapping[str, Translator]] = {
     "Attention": _attention,
     "RotaryEmbedding": _rotary,
-    "LSTM": _lstm,
+    **{kind.upper(): _recurrent(kind) for kind in _CELLS},
 }
 """How each of them is translated."""

@@ -12,6 +12,10 @@ class Unsupported(Exception):  # noqa: N818 - told to the user with the operator
     """What of a known operator cannot be taken."""
 
 
+class TakeApart(Exception):  # noqa: N818 - no error: PyTorch knows how
+    """What of a known operator only its decomposition can be taken of."""
+
+
 class Call:
     """A call, as the rules of :mod:`archloom.space.importers.torch.operators` see it.
 

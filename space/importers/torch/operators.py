@@ -10,6 +10,8 @@ from typing import Final
 from ..graph import Tensor
 from .call import Call, Result, Unsupported
 from .data_movement import SHAPE_RULES
+from .einsum import einsum
+from .recurrent import RECURRENT
 
 Rule = Callable[[Call], Result]
 
@@ -238,39 +240,6 @@ def _filled(call: Call) -> Result:
     return call.folded(0)
 
 
-def _lstm(call: Call) -> Result:
-    """Stacked layers one by one; each with its directions."""
-    x, (h, c), weights = call["input"], call["hx"], call["params"]
-    if not (h.constant and c.constant):
-        raise Unsupported("initial states must be constants")
-    directions, biases = 1 + bool(call["bidirectional"]), 2 * bool(call["has_biases"])
-    hidden = weights[1].shape[1]
-    if weights[1].shape[0] != 4 * hidden or len(weights) != call["num_layers"] * directions * (
-        2 + biases
-    ):
-        raise Unsupported("projected states (proj_size) are not supported")
-    each = directions * (2 + biases)
-    states = []
-    attributes = {
-        "hidden": hidden,
-        "directions": directions,
-        "batch_first": bool(call["batch_first"]),
-    }
-    state = (directions, *h.shape[1:])
-    for layer in range(call["num_layers"]):
-        own = weights[layer * each : (layer + 1) * each]
-        shapes = [call.shapes[0], state, state]
-        x, *last = call.emit_several("lstm", [x, *own], shapes, attributes)
-        states.append(last)
-    if len(states) == 1:
-        return (x, *states[0])
-    stacked = [
-        call.emit("concat", [last[i] for last in states], call.shapes[i + 1], axis=0)
-        for i in (0, 1)
-    ]
-    return (x, *stacked)
-
-
 _ACTIVATIONS: Final = {
     **{f"aten.{name}": name for name in ("relu", "relu6", "leaky_relu", "elu", "sigmoid", "silu")},
     **{f"aten.{name}": name for name in ("hardsigmoid", "hardswish", "softplus", "mish", "gelu")},
@@ -334,6 +303,7 @@ OPERATORS: Final[dict[str, Rule]] = {
     "aten.where": _where,
     "aten.eq": _is_infinite,
     **{f"aten.{name}_like": _filled for name in ("full", "zeros", "ones")},
-    "aten.lstm": _lstm,
+    **RECURRENT,
+    "aten.einsum": einsum,
 }
 """Every operator that there is a rule for."""

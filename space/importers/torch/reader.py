@@ -10,14 +10,14 @@ Parameters are learned, buffers (running statistics, masks, tables of angles) ar
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from archloom.space.workload import Network
 
 from ..errors import ImportProblem
 from ..graph import Graph, Op, Tensor
-from .call import Call, Result, Unsupported
+from .call import Call, Result, TakeApart, Unsupported
 from .data_movement import SHAPE_RULES
 from .operators import OPERATORS
 
@@ -58,20 +58,20 @@ def graph_of(program: "ExportedProgram", name: str) -> Graph:
         )
     reading = _Reading(program, name)
     if reading.unknown:
-        reading = _Reading(_decomposed(program), name)
+        reading = _Reading(_decomposed(program, reading.unknown), name)
     problems = [*reading.problems, *reading.unknown.values()]
     if problems:
         raise ImportProblem(name, problems)
     return reading.graph()
 
 
-def _decomposed(program: "ExportedProgram") -> "ExportedProgram":
+def _decomposed(program: "ExportedProgram", unknown: Collection[str]) -> "ExportedProgram":
     """Take apart what is not known, and leave what is known as it is."""
     from torch.export import default_decompositions
 
     table = default_decompositions()
     for operator in list(table):
-        if _packet(operator) in OPERATORS:
+        if _packet(operator) in OPERATORS and _packet(operator) not in unknown:
             del table[operator]
     with warnings.catch_warnings():
         # PyTorch 2.13 warns of its own use of its own pytrees
@@ -185,15 +185,17 @@ class _Reading:
             self._bind(node, tuple(results) if several else results[0])
             return
         rule = OPERATORS.get(call.target)
-        if rule is None:
+        try:
+            if rule is None:
+                raise TakeApart
+            self._bind(node, rule(call))
+        except TakeApart:
             at = self.unknown.get(call.target, f"{call.target} is not supported, at")
             self.unknown[call.target] = f"{at}{',' if at[-1] != 't' else ''} {call.name}"
             # so that what follows is looked at, too
             made = tuple(Tensor(f"{call.name}:{i}", s) for i, s in enumerate(call.shapes))
             self._bind(node, made if several else made[0])
             return
-        try:
-            self._bind(node, rule(call))
         except Unsupported as why:
             self.problems.append(f"{call.name}: {call.target}: {why}")
             return

@@ -31,7 +31,7 @@ KINDS: Final[dict[str, str]] = {
     "elementwise": "#64707d",
     "norm": "#b45309",
     "copy or resize": "#4d7c0f",
-    "LSTM gates": "#b91c1c",
+    "recurrent gates": "#b91c1c",
     DOT_KIND: INK,
 }
 """Kinds of nodes, in the order of the legend, and their colours; names are white on most."""

@@ -34,7 +34,8 @@ OPERATOR_KINDS: Final[dict[str, str]] = {
     **dict.fromkeys(("add", "mul", "div", "rotary", *ACTIVATIONS), "elementwise"),
     **dict.fromkeys(("scale_shift", "softmax", "layer_norm", "rms_norm", "group_norm"), "norm"),
     **dict.fromkeys(("copy", "bilinear"), "copy or resize"),
-    **dict.fromkeys(("lstm_state", "lstm_output"), "LSTM gates"),
+    **dict.fromkeys(("lstm_state", "lstm_output"), "recurrent gates"),
+    **dict.fromkeys(("gru_reset", "gru_output", "gru_output_reset_after"), "recurrent gates"),
 }
 """What each operator is coloured by; depthwise convolutions have a kind of their own."""
 

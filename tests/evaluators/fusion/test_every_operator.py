@@ -16,8 +16,9 @@ from archloom.search.mapping.random_sampling import RandomMapping
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup, layer_by_layer
 from archloom.space.workload.layer import OPERATORS
-from archloom.space.workload.layer_builders import linear, matmul, softmax
+from archloom.space.workload.layer_builders import linear, matmul
 from archloom.space.workload.network import Network
+from archloom.space.workload.vector_layer_builders import softmax
 
 from ...cases.designs import edge, eyeriss_like, tpu_like
 from ...cases.every_operator import every_operator

@@ -17,20 +17,20 @@ from archloom.space.workload.layer import Layer
 from archloom.space.workload.layer_builders import (
     activation,
     add,
-    layer_norm,
     linear,
     lstm_cell,
     max_pool2d,
     mul,
-    softmax,
 )
 from archloom.space.workload.vector_layer_builders import (
     bilinear,
     copy,
     div,
     group_norm,
+    layer_norm,
     rms_norm,
     rotary,
+    softmax,
 )
 
 from ...cases.designs import edge, eyeriss_like

@@ -91,6 +91,17 @@ CASES = {
     "two blocks of bert_base": Case(partial(sequences.Bert, depth=2), (1, 128), ids=2),
     "ncf": Case(sequences.NeuMF, (1,), "ncf", ids=2, routes=(by_trace, by_graph)),
     "ocr_recognizer": Case(sequences.Crnn, (1, 1, 32, 100), "ocr_recognizer"),
+    "gated": Case(
+        partial(sequences.Recurrent, nn.GRU, num_layers=2, bidirectional=True),
+        (1, 5, 12),
+        routes=(by_trace, by_graph),
+    ),
+    # PyTorch's exporter of graphs takes plain layers apart
+    "plain": Case(partial(sequences.Recurrent, nn.RNN, nonlinearity="relu"), (1, 5, 12)),
+    # ONNX has no LSTM with a projection
+    "projected": Case(
+        partial(sequences.Recurrent, nn.LSTM, num_layers=2, proj_size=4), (1, 5, 12), routes=()
+    ),
     "decoder": Case(sequences.Decoder, (1, 12, 64), routes=(by_graph,)),
 }
 

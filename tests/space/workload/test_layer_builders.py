@@ -10,7 +10,7 @@ import torch
 from hypothesis import assume, given, settings, strategies as st
 from torch import nn
 
-from archloom.space.workload import layer_builders as ops
+from archloom.space.workload import layer_builders as ops, vector_layer_builders as vectors
 from archloom.space.workload.layer import OPERATORS, Layer
 from archloom.space.workload.vector_ops import ACTIVATIONS, VECTOR_OPERATORS, VectorName
 from archloom.space.workload.window import transposed_axis
@@ -87,6 +87,36 @@ def test_transposed_convolutions_are_those_of_torch(
     assert layer.with_batch(3).useful_macs == 3 * layer.useful_macs
 
 
+@examples
+@given(y=transposed, size=st.integers(1, 7), kernel=st.integers(2, 5), dilation=st.integers(2, 4))
+def test_dilated_transposed_convolutions_are_those_of_torch(
+    y: tuple[int, ...], size: int, kernel: int, dilation: int
+) -> None:
+    """Rows with a stride, columns with a dilation; the columns' numbers themselves."""
+    padding = min(size - 1, kernel)
+    more = min(padding, dilation - 1)
+    sides = zip(y, (size, kernel, 1, padding, more), strict=True)
+    sizes, kernels, strides, pads, extra = sides
+    dilations = (1, dilation)
+    layer = ops.conv_transpose2d(
+        "t", 4, 6, sizes, kernels, strides, pads, extra, dilation=dilations
+    )
+    options = {"padding": pads, "output_padding": extra, "dilation": dilations}
+    check(layer, nn.ConvTranspose2d(4, 6, kernels, strides, device=META, **options), 4, *sizes)
+
+    rng = np.random.default_rng(size)
+    weights, inputs = rng.integers(1, 100, kernel), rng.integers(1, 100, size)
+    reach = (kernel - 1) * dilation + 1
+    scattered = np.zeros(size - 1 + reach + more, np.int64)
+    for i, value in enumerate(inputs):
+        scattered[i : i + reach : dilation] += value * weights
+    axis = transposed_axis("t", size, kernel, 1, padding, more, dilation)
+    padded = np.zeros(axis.padding + axis.outputs + reach, np.int64)
+    padded[axis.padding : axis.padding + size] = inputs
+    windows = [padded[t : t + reach : dilation] @ weights[::-1] for t in range(axis.outputs)]
+    assert windows == scattered[padding : scattered.size - padding].tolist()
+
+
 @given(transposed)
 @settings(max_examples=300, deadline=None)
 def test_a_transposed_convolution_is_a_convolution_and_an_interleave(t: tuple[int, ...]) -> None:
@@ -149,7 +179,7 @@ def test_products_of_maps_are_those_of_torch(h: int, m: int, k: int, n: int, bat
 @examples
 @given(COUNT, COUNT)
 def test_vectors_and_cells_are_those_of_torch(features: int, hidden: int) -> None:
-    norm = ops.layer_norm("n", features, 5)
+    norm = vectors.layer_norm("n", features, 5)
     assert norm.params == sum(p.numel() for p in nn.LayerNorm(features).parameters())
     assert norm.map_shape == (features, 5, 1)
     gates, state, output = ops.lstm_cell("lstm", features, hidden)
@@ -162,6 +192,37 @@ def test_vectors_and_cells_are_those_of_torch(features: int, hidden: int) -> Non
     assert state.map_words == output.map_words == (4 * hidden, hidden)
     # together they read each gate once
     assert state.read_words + output.read_words == 4 * hidden + 2 * hidden
+
+
+@examples
+@given(COUNT, COUNT, st.booleans(), st.integers(0, 2))
+def test_grus_are_those_of_torch(
+    features: int, hidden: int, reset_after: bool, biases: int
+) -> None:
+    parts = ops.gru_cell("gru", features, hidden, biases=biases, reset_after=reset_after)
+    cell = nn.GRUCell(features, hidden, bias=biases > 0, device=META)
+    learned = sum(p.numel() for p in cell.parameters())
+    assert sum(part.params for part in parts) == learned - (biases == 1) * 3 * hidden
+    assert sum(part.macs for part in parts) == cell.weight_ih.numel() + cell.weight_hh.numel()
+    assert parts[-1].output_words == hidden
+    # each product, the last output and both gates are read once by what makes the output
+    reads = sum(part.read_words for part in parts if not part.uses_macs)
+    assert reads == 5 * hidden
+    assert parts[0].map_words == (features, hidden)
+
+
+@examples
+@given(COUNT, COUNT)
+def test_plain_and_projected_cells_are_those_of_torch(features: int, hidden: int) -> None:
+    plain = ops.rnn_cell("rnn", features, hidden, "relu")
+    cell = nn.RNNCell(features, hidden, nonlinearity="relu", device=META)
+    assert plain.params == sum(p.numel() for p in cell.parameters())
+    assert (plain.activation, plain.output_words) == ("relu", hidden)
+    parts = ops.lstm_cell("lstm", features, hidden + 1, projected=hidden)
+    whole = nn.LSTM(features, hidden + 1, proj_size=hidden, device=META)
+    assert sum(part.params for part in parts) == sum(p.numel() for p in whole.parameters())
+    assert parts[0].map_words == (features, hidden)
+    assert parts[-1].output_words == hidden
 
 
 @examples
@@ -245,6 +306,10 @@ def test_every_operator_has_a_row() -> None:
             "layer t: output_padding 2 must be below the stride, 2",
         ),
         (
+            lambda: ops.conv_transpose2d("t", 4, 4, 8, 3, 2, dilation=3),
+            "layer t: a transposed convolution has dilation 3 and stride 2 along an axis; one of",
+        ),
+        (
             lambda: ops.conv_transpose2d("t", 4, 4, 1, 3, 1, padding=2),
             "layer t: padding 2 on both ends leaves nothing of the 3 positions",
         ),
@@ -268,9 +333,11 @@ SHAPES = {
     ops.max_pool2d: 5,
     ops.global_pool: 2,
     ops.mul: 3,
-    ops.softmax: 3,
-    ops.layer_norm: 2,
+    vectors.softmax: 3,
+    vectors.layer_norm: 2,
     ops.lstm_cell: 2,
+    ops.gru_cell: 2,
+    ops.rnn_cell: 2,
 }
 
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from archloom.space.workload.layer import Layer
-from archloom.space.workload.layer_builders import linear, matmul, softmax
+from archloom.space.workload.layer_builders import linear, matmul
 from archloom.space.workload.network import Network
 from archloom.space.workload.network_json import from_text, to_text
 from archloom.space.workload.slice import Mask
+from archloom.space.workload.vector_layer_builders import softmax
 
 
 def sees(query: int, key: int, before: int, window: int) -> bool:

@@ -164,6 +164,32 @@ def test_an_lstm_step() -> None:
     assert sum(unit.read.values()) == layer.taps * hidden == layer.read_words
 
 
+@pytest.mark.parametrize("reset_after", [False, True])
+def test_a_gru_step(reset_after: bool) -> None:
+    """Cho et al., arXiv:1406.1078, equations 5 to 8; and as cuDNN and PyTorch compute it."""
+    unit, hidden = Unit(), 3
+    for _ in range(hidden):
+        reset = unit.load("gates", -0.2).sigmoid() if reset_after else None
+        update, old = unit.load("gates", 0.3).sigmoid(), unit.load("old", 0.7)
+        fresh = unit.load("fresh", 0.9)
+        if reset is not None:
+            fresh = fresh + reset * unit.load("kept", 0.4)
+        fresh = fresh.tanh()
+        unit.store("out", fresh + update * (old - fresh))
+    name = "gru_output_reset_after" if reset_after else "gru_output"
+    layer = Layer("o", name, g=hidden, operands=4 if reset_after else 3)
+    assert unit.operations == layer.vector_ops
+    assert sum(unit.read.values()) == layer.taps * hidden == layer.read_words
+    assert unit.read["gates"] == layer.read_channels[0]
+
+    unit = Unit()
+    for _ in range(hidden):
+        unit.store("reset", unit.load("gates", 0.3).sigmoid() * unit.load("old", 0.7))
+    layer = Layer("r", "gru_reset", g=hidden, operands=2)
+    assert unit.operations == layer.vector_ops
+    assert sum(unit.read.values()) == layer.taps * hidden == layer.read_words
+
+
 @pytest.mark.parametrize("operator", ["maxpool", "avgpool", "add", "mul"])
 def test_one_operation_takes_in_one_word(operator: str) -> None:
     window = {"p": 2, "q": 2, "r": 3, "s": 3, "input_size": (4, 4)}

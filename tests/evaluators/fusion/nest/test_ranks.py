@@ -11,8 +11,8 @@ from archloom.evaluators.fusion.nest import GroupRanks, group_ranks, nest_group
 from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
 from archloom.space.workload import Network
 from archloom.space.workload.layer import Layer
-from archloom.space.workload.layer_builders import conv2d, linear, matmul, softmax
-from archloom.space.workload.vector_layer_builders import copy, rotary
+from archloom.space.workload.layer_builders import conv2d, linear, matmul
+from archloom.space.workload.vector_layer_builders import copy, rotary, softmax
 
 from ....cases.random_nests import random_members, random_network
 

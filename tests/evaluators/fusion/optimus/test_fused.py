@@ -9,8 +9,9 @@ from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.fusion.optimus.fused import BandCost, band_cost, line_buffers
 from archloom.evaluators.fusion.tiling.sweep import axis_sweep
 from archloom.space.errors import Infeasible
-from archloom.space.workload.layer_builders import add, conv2d, global_pool, softmax
+from archloom.space.workload.layer_builders import add, conv2d, global_pool
 from archloom.space.workload.network import INPUT, Network
+from archloom.space.workload.vector_layer_builders import softmax
 
 from ....cases.groups import random_group
 from ....oracles.tile_simulator import simulate

@@ -27,8 +27,9 @@ from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import layer_by_layer, plan_violations
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
-from archloom.space.workload.layer_builders import linear, matmul, softmax
+from archloom.space.workload.layer_builders import linear, matmul
 from archloom.space.workload.network import Network
+from archloom.space.workload.vector_layer_builders import softmax
 
 from ....cases.designs import edge
 from ....cases.pinning_problems import broken_alive, broken_in_print

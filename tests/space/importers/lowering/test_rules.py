@@ -8,7 +8,7 @@ import pytest
 
 from archloom.space.importers.errors import ImportProblem
 from archloom.space.importers.lowering.lower_graph import lower
-from archloom.space.workload.layer import Interleave
+from archloom.space.workload.layer import Interleave, Layer
 
 from ....cases.graph_maker import GraphMaker
 
@@ -45,6 +45,21 @@ def test_transposed_convolutions() -> None:
     (layer,) = lower(g.graph()).layers
     assert layer.map_shape == (4, 16, 16)
     assert layer.params == 8 * 4 * 16 + 4
+
+
+def test_dilated_transposed_convolutions() -> None:
+    def made(stride: int) -> Layer:
+        g = GraphMaker(image=(1, 8, 8, 8))
+        window = {"stride": (stride, 2), "dilation": (2, 1), "output_padding": (0, 0), "groups": 1}
+        inputs, shape = ["image", g.weight(8, 4, 3, 4)], (1, 4, 10 if stride == 1 else 18, 16)
+        g.op("conv_transpose", inputs, shape, "up", start=(1, 1), end=(1, 1), **window)
+        return lower(g.graph()).layers[0]
+
+    layer = made(stride=1)
+    assert (layer.map_shape, layer.dilation) == ((4, 10, 16), (2, 1))
+    assert layer.params == 8 * 4 * 12
+    with pytest.raises(ImportProblem, match=r"has dilation \(2, 1\) and stride \(2, 2\)"):
+        made(stride=2)
 
 
 def test_transposed_convolutions_that_are_cut_at_one_side() -> None:

@@ -1,4 +1,4 @@
-"""Lowering of sequence networks: attention, norms, lookups, LSTMs."""
+"""Lowering of sequence networks: attention, norms, lookups."""
 
 from __future__ import annotations
 
@@ -286,77 +286,6 @@ def test_softmax_over_channels_and_over_positions() -> None:
     _, first, second = lower(g.graph(channels, rows)).layers
     assert (first.c, first.p, first.g) == (8, 16, 1)
     assert (second.c, second.p, second.g) == (4, 32, 1)
-
-
-def lstm(directions: int, *, last_only: bool, batch: int = 1, steps: int = 5) -> Network:
-    g = GraphMaker(x=(batch, steps, 6))
-    weights = []
-    for _ in range(directions):
-        weights += [g.weight(16, 6), g.weight(16, 4), g.weight(16), g.weight(16)]
-    state = (directions, batch, 4)
-    y, last, _ = g.ops_of(
-        "lstm",
-        ["x", *weights],
-        [(batch, steps, 4 * directions), state, state],
-        hidden=4,
-        directions=directions,
-        batch_first=True,
-    )
-    if last_only:
-        y = g.reshape(g.cut(last, 0, directions - 1, directions), batch, 4)
-    g.linear(y, 3)
-    return lower(g.graph())
-
-
-@pytest.mark.parametrize("batch", [1, 2])
-def test_an_lstm_is_unrolled_and_its_weights_count_once(batch: int) -> None:
-    made = lstm(1, last_only=False, batch=batch)
-    assert kinds(made) == ["gemm", "lstm_state", "lstm_output"] * 5 + ["copy", "gemm"]
-    gates = made.layers[0:15:3]
-    assert gates[0].parts == (6, 4)
-    assert gates[0].params == 16 * 10 + 32
-    assert [layer.params for layer in gates[1:]] == [0] * 4
-    assert {layer.weights_of for layer in gates[1:]} == {gates[0].name}
-    assert gates[2].slices == (Slice((0, 2, 0), (6, 1, 1), (6, 5, 1)), None)
-    assert made.layers[15].whole_parts == (4,) * 5
-    assert made.batch == batch
-
-
-def test_the_last_step_of_an_lstm_needs_no_copy() -> None:
-    made = lstm(1, last_only=True)
-    assert kinds(made)[-2:] == ["lstm_output", "gemm"]
-    assert made.reads[-1] == (made.layers[-2].name,)
-    both = lstm(2, last_only=True)
-    assert "copy" not in kinds(both)
-    # the first direction is read by nobody
-    assert len(both.layers) == 16
-
-
-def test_both_directions_of_an_lstm_are_put_together_frame_by_frame() -> None:
-    made = lstm(2, last_only=False)
-    copy = made.layers[30]
-    assert (copy.operator, copy.map_shape) == ("copy", (8, 5, 1))
-    first, second, *_ = made.reads[30]
-    # the frame that the forward way reads first is the last of the backward way
-    assert (made.index(first), made.index(second)) == (2, 29)
-
-
-def test_time_before_batch() -> None:
-    g = GraphMaker(x=(5, 1, 6))
-    inputs = ["x", g.weight(16, 6), g.weight(16, 4)]
-    shapes = [(5, 1, 4), (1, 1, 4), (1, 1, 4)]
-    g.ops_of("lstm", inputs, shapes, hidden=4, directions=1, batch_first=False)
-    made = lower(g.graph(g.ops[0].outputs[0]))
-    assert (len(made.layers), made.batch) == (15, 1)
-
-
-def test_several_sequences_after_time_are_the_batch() -> None:
-    g = GraphMaker(x=(5, 3, 6))
-    inputs = ["x", g.weight(16, 6), g.weight(16, 4)]
-    shapes = [(5, 3, 4), (1, 3, 4), (1, 3, 4)]
-    g.ops_of("lstm", inputs, shapes, hidden=4, directions=1, batch_first=False)
-    made = lower(g.graph(g.ops[0].outputs[0]))
-    assert (len(made.layers), made.batch) == (15, 3)
 
 
 def test_tables_that_are_computed_are_a_problem() -> None:

@@ -150,6 +150,19 @@ class Crnn(nn.Module):
         return self.labels(self.lstm2(x)[0]).softmax(-1)
 
 
+class Recurrent(nn.Module):
+    """Stacked recurrent layers of one kind, then labels."""
+
+    def __init__(self, kind, features=12, hidden=8, **options):
+        super().__init__()
+        self.cells = kind(features, hidden, batch_first=True, **options)
+        both = 1 + bool(options.get("bidirectional"))
+        self.labels = nn.Linear(options.get("proj_size") or both * hidden, 5)
+
+    def forward(self, x):
+        return self.labels(self.cells(x)[0])
+
+
 class Turn(nn.Module):
     """Rotary position embedding, halves turned against each other (Su et al., 2021)."""
 

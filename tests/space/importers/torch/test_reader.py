@@ -154,3 +154,41 @@ def test_buffers_are_no_parameters() -> None:
     graph = graph_of(exported(model, (1, 12, 64)), "decoder")
     assert sum(graph.learned.values()) == sum(p.numel() for p in model.parameters())
     assert not any(name.endswith((".cos", ".sin")) for name in graph.learned)
+
+
+class Mixed(nn.Module):
+    """Channels of a feature map times learned weights, as an einsum."""
+
+    def __init__(self, equation, weight, between=None):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.equation, self.weight = equation, nn.Parameter(torch.ones(weight))
+        self.between = between
+
+    def forward(self, x):
+        x = self.conv(x)
+        others = [x[:, :, 0, 0]] if self.between else []
+        return torch.einsum(self.equation, x, *others, self.weight)
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize(
+    ("equation", "weight"), [("bchw,oc->bohw", (4, 8)), ("bchw,co->bhwo", (8, 4))]
+)
+def test_weights_of_an_einsum_are_the_same_for_a_whole_batch(batch, equation, weight) -> None:
+    made = network_of(exported(Mixed(equation, weight), (batch, 3, 6, 6)), "mixed")
+    product = made.layers[-1]
+    assert (product.operator, product.n, product.k, product.c) == ("gemm", batch, 4, 8)
+    assert product.macs == batch * 36 * 8 * 4
+    assert product.params == 8 * 4
+
+
+def test_einsums_of_another_form_are_taken_apart() -> None:
+    of_any_rank = network_of(exported(Mixed("bc...,oc->bo...", (4, 8)), (1, 3, 6, 6)), "any")
+    assert of_any_rank.layers[-1].macs == 36 * 8 * 4
+    three = Mixed("bchw,bc,oc->bohw", (4, 8), between=True)
+    made = network_of(exported(three, (1, 3, 6, 6)), "three")
+    assert "mul" in [layer.operator for layer in made.layers]
+    assert made.layers[-1].macs == 36 * 8 * 4
+    scaled = layers_of(lambda x, y: torch.einsum("bchw,bc->bchw", x, y), (1, 8, 3, 3), (1, 8))
+    assert scaled == [("mul", (8, 3, 3))]
