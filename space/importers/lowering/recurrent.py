@@ -49,7 +49,6 @@ class _Way(ABC):
 
     def run(self, ctx: Lowering, frames: list[tuple[int, View]]) -> None:
         """Add the cells of all frames, which have numbers, one after another."""
-        self.start(ctx)
         self.output = self.initial(ctx, "output", self.output.words)
         for step, frame in reversed(frames) if self.backward else frames:
             _, reads, inputs, count = read_vectors(ctx, frame, [2], parts=True)
@@ -59,9 +58,6 @@ class _Way(ABC):
             self.results.append(self.output)
         if self.backward:
             self.results.reverse()
-
-    def start(self, ctx: Lowering) -> None:
-        """Make states other than the output, before the first step."""
 
     @abstractmethod
     def step(self, ctx: Lowering, name: str, reads: list[Read], inputs: int) -> Read:
@@ -115,11 +111,12 @@ class _RnnWay(_Way):
 class _LstmWay(_Way):
     """An LSTM, whose outputs may be projected."""
 
-    def start(self, ctx: Lowering) -> None:
-        """Make the first state; the weights of a projection stand behind the others."""
+    def run(self, ctx: Lowering, frames: list[tuple[int, View]]) -> None:
+        """Add the cells; the weights of a projection stand behind the others."""
         self.state = self.initial(ctx, "state", self.hidden)
         self.projected: int = self.attributes.get("projected", 0)
         self.projection = [self.tensors.pop()] if self.projected else []
+        super().run(ctx, frames)
 
     def step(self, ctx: Lowering, name: str, reads: list[Read], inputs: int) -> Read:
         """Add gates, state, output and, if there is one, the projection."""
