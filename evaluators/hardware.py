@@ -182,11 +182,29 @@ class EventCosts(NamedTuple):
 def event_costs(hardware: Hardware) -> EventCosts:
     """Return the energy of accesses and operations; see :func:`access_costs`."""
     tech = technology(hardware.technology)
-    accesses = (*[level.accesses_pj for level in _levels(hardware)], _dram_pj(hardware))
+    on_chip = tuple([level.accesses_pj for level in _levels(hardware)])
+    accesses = (*on_chip, _with_drains(_dram_pj(hardware), on_chip, hardware))
     own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
     # mW over MHz is nJ
     leakage_pj = 0.0 if own else _static_mw(hardware) / hardware.frequency_mhz * 1e3
     return EventCosts(accesses, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
+
+
+def _with_drains(dram: ByKind, on_chip: tuple[ByKind, ...], hardware: Hardware) -> ByKind:
+    """Return DRAM's energies with the reads of results that leave for it, if they are counted.
+
+    Each word that is written there was read once where it left (AccelForge 1.0.467 counts a read of
+    the child for each word of results that leaves it; Timeloop none: its outputs are read only to
+    be added to). An access of DRAM takes as many words as several of that level.
+    """
+    if hardware.effects.drain_reads == "free":
+        return dram
+    levels = hardware.levels
+    last = max(i for i, level in enumerate(levels[:-1]) if "outputs" in level.keeps)
+    accesses = levels[-1].width_words / levels[last].width_words
+    read, fill, update = dram
+    left_pj = update[OUTPUTS] + accesses * on_chip[last][0][OUTPUTS]
+    return read, fill, (*update[:OUTPUTS], left_pj)
 
 
 @lru_cache(maxsize=1024)

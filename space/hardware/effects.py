@@ -12,6 +12,8 @@ Zeros = Literal["computed", "gated", "skipped"]
 Network = Literal["free", "mesh"]
 #: what of an array's fill, drain and weight loading shows in the latency
 FillDrain = Literal["none", "overlapped", "exposed"]
+#: whether a buffer is read, at a cost, for results that it sends to DRAM
+DrainReads = Literal["free", "counted"]
 
 
 #: most energy of one event, a joule: beyond it energies of long runs are no finite numbers
@@ -57,6 +59,7 @@ EFFECT_CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "weight_zeros": get_args(Zeros),
     "input_zeros": get_args(Zeros),
     "weight_format": get_args(WeightFormat),
+    "drain_reads": get_args(DrainReads),
 }
 
 
@@ -80,6 +83,10 @@ class Effects:
         weight_format: format of weights in DRAM and all levels outside the innermost one that keeps
             weights: ``dense``, or packed as ``bitmask``, ``run_length`` or ``csr``. Packing and
             unpacking are assumed to cost nothing.
+        drain_reads: reads of results, finished ones and partial sums, as they leave the outermost
+            on-chip level that keeps results for DRAM. ``free``: they cost no energy (Timeloop).
+            ``counted``: each word written to DRAM takes the energy of one such read (as in
+            AccelForge), which is reported with DRAM's. No cycles are added.
 
     Raises:
         ValueError: a value that no switch has.
@@ -90,6 +97,7 @@ class Effects:
     weight_zeros: Zeros = "computed"
     input_zeros: Zeros = "computed"
     weight_format: WeightFormat = "dense"
+    drain_reads: DrainReads = "free"
 
     def __post_init__(self) -> None:
         faults = []

@@ -130,6 +130,7 @@ def wrong_levels(hardware: "Hardware") -> Iterator[str]:
     if macs[0] * macs[1] > _MOST_INSTANCES:
         yield f"must have at most {_MOST_INSTANCES} MACs, got {hardware.macs}"
     yield _no_place_to_unpack(hardware)
+    yield _no_place_to_drain(hardware)
     below = macs
     for level in levels:
         mesh = level.mesh
@@ -149,6 +150,19 @@ def _no_place_to_unpack(hardware: "Hardware") -> str:
         f"effects: weight_format {kind} unpacks weights as they enter a level inside the outermost "
         f"buffer that always keeps them, and {why}; add such a level that is not "
         "optional, or choose dense"
+    )
+
+
+def _no_place_to_drain(hardware: "Hardware") -> str:
+    """Say why it is not known which level results leave for DRAM; empty if it is."""
+    holders = [level for level in hardware.levels[:-1] if "outputs" in level.keeps]
+    if hardware.effects.drain_reads == "free" or (holders and not holders[-1].optional):
+        return ""
+    why = f"{holders[-1].name} may be bypassed" if holders else "no level keeps them"
+    return (
+        "effects: drain_reads counted needs an on-chip level from which all results leave for "
+        f"DRAM, and {why}; choose free, or let the outermost level that keeps outputs not be "
+        "optional"
     )
 
 

@@ -102,6 +102,21 @@ def test_bounds_of_the_translation(name: str) -> None:
     assert price.energy_pj <= least * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("products", [1, 2, 3, 4])
+def test_fused_chains_cost_what_accelforge_says_if_drains_are_counted(products: int) -> None:
+    """Golden figures of AccelForge, with ``drain_reads: counted``; without, those it takes out."""
+    case = CASES[f"chain_of_{products}_128"]
+    found = RECORDED["cases"][case.name]
+    counted = runs.plan(case, "joint", "counted")["price"]
+    # AccelForge adds up in single precision
+    assert counted.energy_pj == pytest.approx(found["energy_pj"], rel=1e-6)
+    assert counted.latency_cycles == found["latency_cycles"]
+    free = runs.plan(case, "joint")["price"]
+    assert counted.energy_pj - free.energy_pj == case.design.buffer_pj * 128 * 128
+    theirs = translation.archloom_price(found, case.cascade, case.design)
+    assert free.energy_pj == pytest.approx(theirs.energy_pj, rel=1e-6)
+
+
 def test_results_of_pes_are_read_once_more_as_they_leave() -> None:
     """The same loops on a design whose PEs hold inputs and results too."""
     name, made = "edge_decode_512", "QK"

@@ -222,10 +222,13 @@ def _changed(hardware: Hardware, rng: np.random.Generator) -> Hardware:
             weight_format=kinds[rng.integers(5)],
         )
         try:
-            return replace(changed, effects=effects)
+            changed = replace(changed, effects=effects)
         except ValueError:
             # not all levels can unpack weights
-            return replace(changed, effects=replace(effects, weight_format="dense"))
+            changed = replace(changed, effects=replace(effects, weight_format="dense"))
+    kept = [level for level in levels[:-1] if "outputs" in level.keeps]
+    if kept and not kept[-1].optional and rng.random() < 0.3:
+        changed = replace(changed, effects=replace(changed.effects, drain_reads="counted"))
     return changed
 
 

@@ -252,6 +252,20 @@ def test_only_a_mesh_pays_for_hops():
     assert costs.router_pj == pytest.approx([0, 0.125, 0])
 
 
+def test_what_leaves_for_dram_is_read_once_more_if_drains_are_counted():
+    free = with_level(edge(), 1, energy=OWN, optional=False)
+    counted = replace(free, effects=Effects(drain_reads="counted"))
+    costs, before = access_costs(counted), access_costs(free)
+    # a line of DRAM holds as many words as several of the buffer
+    lines = free.levels[2].width_words / free.levels[1].width_words
+    more = costs.update_pj[2] - before.update_pj[2]
+    assert more == pytest.approx([0, 0, lines * OWN.read_pj])
+    assert (costs.write_pj[2] == [*before.write_pj[2, :OUTPUTS], costs.update_pj[2, OUTPUTS]]).all()
+    assert (costs.read_pj == before.read_pj).all()
+    assert (costs.update_pj[:2] == before.update_pj[:2]).all()
+    assert tdp_w(counted) == tdp_w(free)
+
+
 def test_words_of_their_own_width_cost_their_own_energy():
     wide = with_level(
         with_level(edge(), 1, tensor_bits=(("outputs", 32),)), 2, tensor_bits=(("inputs", 4),)

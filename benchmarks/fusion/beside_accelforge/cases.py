@@ -153,4 +153,9 @@ CASES: Final = (
         chain("large_mlp_1024", 1024, 1024, 4096, 1024),
         projected_attention("large_projected_1024", 1024, 8, 128),
     ),
+    # nothing waits for DRAM: what fusing spares is energy alone
+    *_of(
+        replace(STATIONARY, name=f"{STATIONARY.name}, fast DRAM", dram_words=64),
+        *(chain(f"chain_of_{n}_128", 128, *[128] * (n + 1)) for n in (1, 2, 3, 4)),
+    ),
 )

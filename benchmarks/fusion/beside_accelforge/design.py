@@ -10,7 +10,8 @@ from math import inf
 from typing import Final
 
 from archloom.evaluators.hardware import access_costs
-from archloom.space.hardware import AccessEnergy, Hardware, StorageLevel
+from archloom.space.hardware import AccessEnergy, Effects, Hardware, StorageLevel
+from archloom.space.hardware.effects import DrainReads
 from archloom.space.workload import TENSORS, Dim
 
 WORD_BITS: Final = 16
@@ -56,8 +57,10 @@ class Design:
     mac_pj: float = 0.5
     vector_lanes: int = 32
 
-    def hardware(self) -> Hardware:
-        """Return the design as Archloom reads it."""
+    def hardware(self, drain_reads: DrainReads = "free") -> Hardware:
+        """Return the design as Archloom reads it, with or without the energy of buffer reads for
+        results that leave for DRAM.
+        """
         kept = [(t, w * WORD_BITS / 8) for t, w in zip(TENSORS, self.spad_words, strict=True) if w]
         mesh = (self.columns, self.rows)
         spad = StorageLevel(
@@ -96,6 +99,7 @@ class Design:
             dram="lpddr4",
             vector_lanes=self.vector_lanes,
             mac_pj=self.mac_pj,
+            effects=Effects(drain_reads=drain_reads),
         )
 
     def accelforge_architecture(self, vector_operations: int = 0) -> str:

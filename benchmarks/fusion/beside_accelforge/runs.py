@@ -14,6 +14,7 @@ from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.search.software.planners import fusion_search
+from archloom.space.hardware.effects import DrainReads
 
 from .cases import Case
 from .translation import Price
@@ -91,9 +92,9 @@ def record(file: Path, figures: dict[str, Any]) -> None:
     )
 
 
-def plan(case: Case, planner: str) -> dict[str, Any]:
+def plan(case: Case, planner: str, drain_reads: DrainReads = "free") -> dict[str, Any]:
     """Return what a planner of Archloom finds, with nothing known before, and layer by layer."""
-    hardware, network = case.design.hardware(), case.cascade.network()
+    hardware, network = case.design.hardware(drain_reads), case.cascade.network()
     factors = "imperfect" if case.imperfect else "exact"
     mapper = Mapper(MAPPING_SEARCHES["auto"](), _EVALUATIONS, 1, factors)
     evaluator = MemoizedPlanEvaluator(network, hardware, mapper)

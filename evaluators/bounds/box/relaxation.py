@@ -328,7 +328,11 @@ class Relaxation:
         )
 
 
+#: effects that only add to costs and that bounds do not know, switched off
+_PLAIN_EFFECTS: Final = {"network": "free", "fill_drain": "none", "drain_reads": "free"}
+
+
 @lru_cache(maxsize=256)
 def _plainer(effects: tuple[tuple[str, str], ...]) -> Effects:
     """Return effects, those left out that only add to costs and that bounds do not know."""
-    return Effects(**cast(Any, dict(effects) | {"network": "free", "fill_drain": "none"}))
+    return Effects(**cast(Any, dict(effects) | _PLAIN_EFFECTS))

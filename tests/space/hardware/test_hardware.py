@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from archloom.space.errors import Infeasible, InfeasibleError
+from archloom.space.hardware.effects import Effects
 from archloom.space.hardware.hardware import Hardware, StorageLevel
 
 ALL = ("weights", "inputs", "outputs")
@@ -125,3 +126,15 @@ def test_infeasibility_is_a_sentence_and_a_record() -> None:
         str(Infeasible("few", "x", 2, 1, "", "add one"))
         == "few at x: needs 2, 1 available; add one"
     )
+
+
+def test_counted_drains_need_a_level_that_results_always_leave() -> None:
+    counted = Effects(drain_reads="counted")
+    with pytest.raises(ValueError, match=r"drain_reads counted .* glb may be bypassed; choose fr"):
+        replace(CHIP, effects=counted)
+    kept = replace(GLB, optional=False)
+    assert replace(CHIP, levels=(SPAD, kept, DRAM), effects=counted).effects == counted
+    operands = ("weights", "inputs")
+    spad = replace(SPAD, keeps=operands, capacity_bytes=SPAD.capacity_bytes[:2])
+    with pytest.raises(ValueError, match=r"drain_reads counted .* no level keeps them"):
+        replace(CHIP, levels=(spad, replace(GLB, keeps=operands), DRAM), effects=counted)
