@@ -10,7 +10,6 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from archloom.studies.analysis.published_chips.chip_files import read_chip
 from archloom.studies.commands.cli import app
 from archloom.studies.config.study_config import load_config
 from archloom.studies.engine.study import prepare
@@ -143,15 +142,3 @@ def test_the_study_of_compressed_forms_runs(tmp_path: Path) -> None:
     found = read_trials(out)
     assert len(found) == 2
     assert {name for trial in found for name in trial.point or {}} >= {"bits", "pruned_middle"}
-
-
-def test_the_chip_file_of_five_layers_runs_in_40_lines() -> None:
-    """The example of docs/how_to/own_chip_validation.md, with the template beside it."""
-    path = ROOT / "examples" / "chip" / "chip.yaml"
-    assert len(path.read_text().splitlines()) <= 40
-    assert len([row for row in read_chip(path).layers if len(row.layers) == 1]) == 5
-    done = CliRunner().invoke(app, ["validate", str(path)], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    assert "18 figures, 13 checked: 13 within the allowed range, 0 outside" in done.output
-    page = (ROOT / "docs" / "how_to" / "own_chip_validation.md").read_text()
-    assert f"```yaml\n{path.read_text()}```" in page

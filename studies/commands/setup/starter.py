@@ -1,6 +1,7 @@
 """``archloom init``: a directory with a study, and the hardware that it chooses from."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -10,23 +11,43 @@ from archloom.studies.commands.options import Argument, Option, echo
 from ...errors import UserError, writing
 from .schema_command import schema_text
 
-INIT_EXAMPLES: Final = ("archloom init my_study", "archloom init my_study --template npu")
+INIT_EXAMPLES: Final = (
+    "archloom init my_study",
+    "archloom init my_study --template npu",
+    "archloom init my_chip --template chip",
+)
 
 _STARTERS: Final = Path(__file__).with_name("starters")
 
 #: name that stands in the starters for that of the directory
 _PLACEHOLDER: Final = "my_study"
 
-#: what the files of a directory are for
-_FILES: Final = {
-    "study.yaml": "networks, objectives and search budget",
-    "hardware.yaml": "hardware template with the parameters to search",
-}
 
-#: for editors: by file, its schema's file and kind
-_SCHEMAS: Final = {
-    "study.yaml": ("study.schema.json", "study"),
-    "hardware.yaml": ("hardware.schema.json", "template"),
+@dataclass(frozen=True)
+class _File:
+    """A file of a starter.
+
+    Attributes:
+        about: what it is for.
+        schema: name of its JSON schema's file, for editors.
+        kind: of that schema.
+    """
+
+    about: str
+    schema: str
+    kind: str
+
+
+_CHIP: Final = "chip"
+_STUDY_FILES: Final = {
+    "study.yaml": _File("networks, objectives and search budget", "study.schema.json", "study"),
+    "hardware.yaml": _File(
+        "hardware template with the parameters to search", "hardware.schema.json", "template"
+    ),
+}
+_CHIP_FILES: Final = {
+    "chip.yaml": _File("measured figures of a chip and its layers", "chip.schema.json", "chip"),
+    "hardware.yaml": _File("hardware template of the chip", "hardware.schema.json", "template"),
 }
 
 
@@ -46,14 +67,16 @@ def init(
             metavar="NAME",
             help="Kind of hardware to start from: edge (scalar PEs with scratchpads, like "
             "Eyeriss), npu (cores of output-stationary PEs), gpu_like (many small cores with "
-            "register files and shared memory) or systolic (a systolic array with accumulators).",
+            "register files and shared memory) or systolic (a systolic array with accumulators); "
+            "or chip, for a file that archloom validate compares with the model.",
         ),
     ] = "edge",
 ) -> None:
     """Write a study file and a hardware template to edit; they run without changes.
 
     The study file names networks, objectives and the search budget. The template defines the
-    hardware and the parameters that the search may change. Existing files are never overwritten.
+    hardware and the parameters that the search may change. With --template chip, a file of measured
+    figures takes the place of the study file. Existing files are never overwritten.
     """
     write_starter(directory, template)
 
@@ -69,8 +92,9 @@ def write_starter(directory: Path, template: str) -> None:
         raise UserError(f"--template {template!r} is unknown; {did_you_mean(template, known)}")
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory} is a file; choose another directory")
-    files = {directory / name: about for name, about in _FILES.items()}
-    schemas = {directory / file: kind for file, kind in _SCHEMAS.values()}
+    of = _CHIP_FILES if template == _CHIP else _STUDY_FILES
+    files = {directory / name: file for name, file in of.items()}
+    schemas = {directory / file.schema: file.kind for file in of.values()}
     if there := [str(path) for path in (*files, *schemas) if path.exists()]:
         raise UserError(
             f"{' and '.join(there)} would be overwritten; choose another directory, or move "
@@ -81,18 +105,25 @@ def write_starter(directory: Path, template: str) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     for path, kind in schemas.items():
         _write(path, schema_text(kind) + "\n")
-    for path, about in files.items():
+    for path, file in files.items():
         text = (_STARTERS / template / path.name).read_text("utf-8")
         text = text.replace(f"name: {_PLACEHOLDER}", f"name: {name}")
-        text = text.replace(f"{_PLACEHOLDER}/study.yaml", str(directory / "study.yaml"))
-        _write(path, f"# yaml-language-server: $schema={_SCHEMAS[path.name][0]}\n{text}")
-        echo(f"wrote {path}: {about}")
+        text = re.sub(rf"{_PLACEHOLDER}/(\w+\.yaml)", rf"{re.escape(str(directory))}/\1", text)
+        _write(path, f"# yaml-language-server: $schema={file.schema}\n{text}")
+        echo(f"wrote {path}: {file.about}")
     echo(f"wrote {' and '.join(map(str, schemas))}: JSON schemas for editors")
-    study = directory / "study.yaml"
     echo("Next:")
-    echo(f"  archloom hardware {directory / 'hardware.yaml'}")
-    echo(f"  archloom run {study}")
-    echo(f"  archloom report runs/{name}")
+    for line in _next(directory, template, name):
+        echo(f"  {line}")
+
+
+def _next(directory: Path, template: str, name: str) -> list[str]:
+    """Return the commands that come next."""
+    look = f"archloom hardware {directory / 'hardware.yaml'}"
+    if template == _CHIP:
+        chip = directory / "chip.yaml"
+        return [look, f"archloom validate {chip}", f"archloom validate {chip} --plot {name}.png"]
+    return [look, f"archloom run {directory / 'study.yaml'}", f"archloom report runs/{name}"]
 
 
 def _write(path: Path, text: str) -> None:

@@ -13,6 +13,8 @@ from archloom.space.hardware import fusion_cores
 from archloom.studies.commands.cli import app
 from archloom.studies.storage.records import read_trials
 
+from ...source_tree import ROOT
+
 STARTERS = ("edge", "gpu_like", "npu", "systolic")
 
 #: two designs, and software that takes no time; networks, hardware, objectives and limits stay
@@ -96,6 +98,24 @@ def test_starters_are_what_they_are_called(home: Path) -> None:
             False,
         ),
     }
+
+
+def test_the_starter_of_a_chip_is_validated_in_40_lines(home: Path) -> None:
+    """The example of docs/how_to/own_chip_validation.md, five layers of Eyeriss."""
+    done = archloom("init", "my_chip", "--template", "chip")
+    assert done.exit_code == 0, done.output
+    assert "  archloom validate my_chip/chip.yaml" in done.output.splitlines()
+    names = ("chip.schema.json", "chip.yaml", "hardware.schema.json", "hardware.yaml")
+    assert tuple(sorted(path.name for path in (home / "my_chip").iterdir())) == names
+    schema, *lines = (home / "my_chip" / "chip.yaml").read_text().splitlines()
+    assert schema == "# yaml-language-server: $schema=chip.schema.json"
+    assert len(lines) <= 40
+    done = archloom("validate", "my_chip/chip.yaml")
+    assert done.exit_code == 0, done.output
+    assert "18 figures, 13 checked: 13 within the allowed range, 0 outside" in done.output
+    page = (ROOT / "docs" / "how_to" / "own_chip_validation.md").read_text()
+    text = "\n".join(lines)
+    assert f"```yaml\n{text}\n```" in page
 
 
 @pytest.mark.parametrize("there", ["study.yaml", "hardware.yaml"])

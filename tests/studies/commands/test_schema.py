@@ -29,9 +29,9 @@ TEMPLATES = [
     *(ROOT / "space" / "design_space").glob("*/*.yaml"),
     *(ROOT / "studies" / "commands" / "setup" / "starters").glob("*/hardware.yaml"),
     *(ROOT / "examples").glob("*/edge.yaml"),
-    ROOT / "examples" / "chip" / "my_chip.yaml",
 ]
-CHIPS = [*own_chips().values(), ROOT / "examples" / "chip" / "chip.yaml"]
+STARTERS = ROOT / "studies" / "commands" / "setup" / "starters"
+CHIPS = [*own_chips().values(), *STARTERS.glob("*/chip.yaml")]
 STUDIES = [
     *(ROOT / "studies").glob("*.yaml"),
     *(ROOT / "studies" / "commands" / "setup" / "starters").glob("*/study.yaml"),
