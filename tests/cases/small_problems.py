@@ -59,6 +59,30 @@ def drawn_network(number: int) -> MappingProblem:
             return problem
 
 
+def drawn_filled(number: int) -> MappingProblem:
+    """Return the problem of that number among those whose array fills and drains: exposed if the
+    number is even, overlapped if it is odd.
+
+    The array has some of the innermost levels in it, all of their children or fewer.
+    """
+    rng = Random(f"filled-{number}")
+    mode = ("exposed", "overlapped")[number % 2]
+    while True:
+        problem = _draw(rng)
+        if problem is None or problem.setup.fanout.max() == 1:
+            continue
+        hardware = problem.hardware
+        meshes = [(1, 1), *(level.mesh for level in reversed(hardware.levels)), hardware.pe_mesh]
+        pes = rng.choice([mesh for mesh in meshes if mesh != hardware.pe_mesh] or [(1, 1)])
+        whole = hardware.pe_mesh
+        array = (whole[0] // pes[0], whole[1] // pes[1])
+        effects = replace(hardware.effects, fill_drain=mode)
+        hardware = replace(hardware, pe_mesh=pes, array=array, effects=effects)
+        problem = replace(problem, hardware=hardware)
+        if 100 <= mappings_of(problem.setup, True) <= MOST:
+            return problem
+
+
 def _wired(rng: Random, level: StorageLevel) -> AccessEnergy:
     assert level.energy is not None
     hop_pj = rng.choice((0, 0.25, 1, 4, 30))

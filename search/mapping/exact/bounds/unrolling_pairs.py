@@ -108,7 +108,8 @@ def _least(setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels) -> t
     fixed, least, total = prepare(setup, subproblem)
     shared, hops = wire(setup, subproblem, total)
     energy = fixed + least + shared + hops
-    cycles = max(step_cycles(setup, total), port_cycles(setup, subproblem.units))
+    chip, dram = port_cycles(setup, subproblem.units)
+    cycles = max(step_cycles(setup, total), chip, dram)
     if outer.size == 0:
         return energy, cycles
     kind, ports = subproblem.kind[0], outer.ports
