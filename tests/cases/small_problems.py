@@ -62,25 +62,41 @@ def drawn_network(number: int) -> MappingProblem:
 def drawn_filled(number: int) -> MappingProblem:
     """Return the problem of that number among those whose array fills and drains: exposed if the
     number is even, overlapped if it is odd.
-
-    The array has some of the innermost levels in it, all of their children or fewer.
     """
     rng = Random(f"filled-{number}")
-    mode = ("exposed", "overlapped")[number % 2]
     while True:
         problem = _draw(rng)
         if problem is None or problem.setup.fanout.max() == 1:
             continue
-        hardware = problem.hardware
-        meshes = [(1, 1), *(level.mesh for level in reversed(hardware.levels)), hardware.pe_mesh]
-        pes = rng.choice([mesh for mesh in meshes if mesh != hardware.pe_mesh] or [(1, 1)])
-        whole = hardware.pe_mesh
-        array = (whole[0] // pes[0], whole[1] // pes[1])
-        effects = replace(hardware.effects, fill_drain=mode)
-        hardware = replace(hardware, pe_mesh=pes, array=array, effects=effects)
-        problem = replace(problem, hardware=hardware)
+        problem = filled(rng, problem, number)
         if 100 <= mappings_of(problem.setup, True) <= MOST:
             return problem
+
+
+def awkward_filled(number: int) -> MappingProblem:
+    """Return the problem of that number among those whose bounds hardly divide and whose array
+    fills and drains, as :func:`drawn_filled` has it.
+    """
+    rng = Random(f"awkward-filled-{number}")
+    while True:
+        problem = _draw(rng, (2, 3, 5, 5, 7, 7, 11, 13))
+        if problem is not None and problem.setup.fanout.max() > 1:
+            return filled(rng, problem, number)
+
+
+def filled(rng: Random, problem: MappingProblem, number: int) -> MappingProblem:
+    """Return a problem on a hardware of the same meshes, of which some of the innermost are in an
+    array that fills and drains.
+    """
+    hardware = problem.hardware
+    across, down = hardware.mac_mesh
+    meshes = {level.mesh for level in hardware.levels} - {hardware.mac_mesh}
+    pes = rng.choice(sorted(meshes))
+    mode = ("exposed", "overlapped")[number % 2]
+    effects = replace(hardware.effects, fill_drain=mode)
+    array = (across // pes[0], down // pes[1])
+    hardware = replace(hardware, pe_mesh=pes, array=array, effects=effects)
+    return replace(problem, hardware=hardware)
 
 
 def _wired(rng: Random, level: StorageLevel) -> AccessEnergy:
