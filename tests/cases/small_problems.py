@@ -85,13 +85,15 @@ def awkward_filled(number: int) -> MappingProblem:
 
 
 def filled(rng: Random, problem: MappingProblem, number: int) -> MappingProblem:
-    """Return a problem on a hardware of the same meshes, of which some of the innermost are in an
-    array that fills and drains.
+    """Return a problem on a hardware of the same meshes, of which all or some are in arrays that
+    fill and drain.
     """
     hardware = problem.hardware
     across, down = hardware.mac_mesh
-    meshes = {level.mesh for level in hardware.levels} - {hardware.mac_mesh}
-    pes = rng.choice(sorted(meshes))
+    meshes = sorted({level.mesh for level in hardware.levels} - {hardware.mac_mesh})
+    # PEs with a level of their own, or with parts of the children of one
+    parts = [[n for n in range(1, size + 1) if size % n == 0] for size in (across, down)]
+    pes = rng.choice((rng.choice(meshes), (rng.choice(parts[0]), rng.choice(parts[1]))))
     mode = ("exposed", "overlapped")[number % 2]
     effects = replace(hardware.effects, fill_drain=mode)
     array = (across // pes[0], down // pes[1])
