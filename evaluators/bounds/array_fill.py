@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators.jit import compiled
+from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.loopnest import (
     ARRAY_COLUMNS,
     ARRAY_ROWS,
@@ -60,20 +60,23 @@ def _cell_loads(problem: MappingProblem, setup: KernelInputs) -> float:
             continue
         free = free and optional
         indices = float(np.prod(bounds[[d for d in range(len(DIMS)) if RELEVANT[t][d]]]))
-        least = min(least, indices / _indices_of_a_tile(setup, t))
+        least = min(least, indices / indices_of_a_tile(setup, t))
     # where nothing is kept, each step is a load
     return min(least, float(np.prod(bounds))) if free else least
 
 
-def _indices_of_a_tile(setup: KernelInputs, t: int) -> float:
-    """Return of how many indices of a tensor's loops a tile of the innermost level has at most."""
-    if setup.top[t] == _INNERMOST and setup.staged[t]:
-        return inf
-    rooms = (int(setup.capacity[_INNERMOST, t]), int(setup.shared[_INNERMOST]))
-    unit = int(setup.unit[_INNERMOST, t])
-    words = min((float(room // unit) for room in rooms if room >= 0), default=inf)
+@helper
+def indices_of_a_tile(setup: KernelInputs, tensor: int) -> float:
+    """Of how many indices of a tensor's loops a tile of the innermost level has at most."""
+    if setup.top[tensor] == _INNERMOST and setup.staged[tensor]:
+        return np.inf
+    words, unit = np.inf, setup.unit[_INNERMOST, tensor]
+    if setup.capacity[_INNERMOST, tensor] >= 0:
+        words = min(words, float(setup.capacity[_INNERMOST, tensor] // unit))
+    if setup.shared[_INNERMOST] >= 0:
+        words = min(words, float(setup.shared[_INNERMOST] // unit))
     # a window of p results and r taps has no fewer than max(p, r) rows
-    return max(1.0, words**2 if t == INPUTS else words)
+    return max(1.0, words * words if tensor == INPUTS else words)
 
 
 @compiled

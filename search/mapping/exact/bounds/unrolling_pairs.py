@@ -13,6 +13,7 @@ from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.subproblem import (
     Subproblem,
+    bare_fill,
     energy_below,
     leakage,
     moved,
@@ -109,7 +110,7 @@ def _least(setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels) -> t
     shared, hops = wire(setup, subproblem, total)
     energy = fixed + least + shared + hops
     chip, dram = port_cycles(setup, subproblem.units)
-    cycles = max(step_cycles(setup, total), chip, dram)
+    cycles = max(max(step_cycles(setup, total), chip) + bare_fill(setup, subproblem, total), dram)
     if outer.size == 0:
         return energy, cycles
     kind, ports = subproblem.kind[0], outer.ports

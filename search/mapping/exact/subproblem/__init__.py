@@ -12,6 +12,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .array_fill import (
         ArrayFill as ArrayFill,
+        bare_fill as bare_fill,
         fill_cycles as fill_cycles,
         least_fill as least_fill,
         steps_of as steps_of,

@@ -6,10 +6,22 @@ the one whose run there ends last (theorem 11 of docs/explanation/mapping_proofs
 
 from typing import NamedTuple
 
+import numpy as np
+
 from archloom.evaluators import Ints
+from archloom.evaluators.bounds import ROUNDING, indices_of_a_tile
 from archloom.evaluators.jit import helper
-from archloom.evaluators.loopnest import EXPOSED, NO_FILL
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+from archloom.evaluators.loopnest import (
+    ARRAY_COLUMNS,
+    ARRAY_LEVELS,
+    ARRAY_ROWS,
+    EXPOSED,
+    NO_FILL,
+    KernelInputs,
+    X,
+    Y,
+)
+from archloom.space.workload import OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from .stationary_runs import ends
 from .subproblem import Subproblem
@@ -67,6 +79,14 @@ def waiting_at(subproblem: Subproblem) -> int:
 
 
 @helper
+def _moves(tensor: int, d: int) -> bool:
+    """Whether a tensor depends on a dimension."""
+    if tensor == WEIGHTS:
+        return d in (G, K, C, R, S)
+    return d in (N, G, K, P, Q) if tensor == OUTPUTS else d != K
+
+
+@helper
 def least_fill(array: ArrayFill, subproblem: Subproblem, waiting: int, tau: Ints) -> float:
     """Least cycles to fill and drain, if runs of ``waiting`` tensors (a bit for each) in the
     innermost level go on outside a tile of ``tau[8]`` steps; or if nothing is kept there.
@@ -79,15 +99,43 @@ def least_fill(array: ArrayFill, subproblem: Subproblem, waiting: int, tau: Ints
             continue
         loads = 1
         for d in range(8):
-            moves = d != K if t == INPUTS else False
-            if t == WEIGHTS:
-                moves = d in (G, K, C, R, S)
-            elif t == OUTPUTS:
-                moves = d in (N, G, K, P, Q)
-            if moves:
+            if _moves(t, d):
                 loads *= subproblem.steps[d] // tau[d]
         least = min(least, loads)
     return fill_cycles(array, least)
+
+
+@helper
+def bare_fill(setup: KernelInputs, subproblem: Subproblem, steps: int) -> float:
+    """Cycles to fill and drain the array at least in a prepared subproblem of so many steps, from
+    what the innermost level has room for and how many cells are in use; in tens of nanoseconds.
+    """
+    if setup.fill_drain == NO_FILL:
+        return 0.0
+    cells, width, height, loads = 1.0, 1.0, 1.0, float(steps)
+    for level in range(setup.array[ARRAY_LEVELS]):
+        width *= setup.fanout[level, X]
+        height *= setup.fanout[level, Y]
+        for d in range(8):
+            cells *= subproblem.spread[level, d]
+    rows, columns = float(setup.array[ARRAY_ROWS]), float(setup.array[ARRAY_COLUMNS])
+    # what is more than the array has stands in other arrays
+    cells *= min(1.0, rows / height) * min(1.0, columns / width)
+    for t in range(3):
+        if subproblem.keep[0, t]:
+            indices = 1.0
+            for d in range(8):
+                if _moves(t, d):
+                    indices *= subproblem.steps[d] * subproblem.inside[0, d]
+            loads = min(loads, indices / indices_of_a_tile(setup, t))
+    loads = max(1.0, loads)
+    # r rows of cells / r columns each: least where 2 r is as much as they are
+    fewest = max(1.0, cells / columns)
+    used = min(max(fewest, np.sqrt(cells / 2)), max(fewest, rows))
+    once = 2 * used + max(1.0, cells / used) - 2
+    if setup.fill_drain == EXPOSED:
+        return float((1 - ROUNDING) * loads * once)
+    return float((1 - ROUNDING) * (once + (loads - 1) * max(0.0, fewest - steps / loads)))
 
 
 @helper
