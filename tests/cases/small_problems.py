@@ -69,8 +69,36 @@ def drawn_filled(number: int) -> MappingProblem:
         if problem is None or problem.setup.fanout.max() == 1:
             continue
         problem = filled(rng, problem, number)
+        if number % 3 == 2:
+            # where outer levels cost no more than inner ones, fewer loads may cost more energy
+            problem = replace(problem, hardware=_flat(rng, problem.hardware))
         if 100 <= mappings_of(problem.setup, True) <= MOST:
             return problem
+
+
+def large_filled(number: int) -> MappingProblem:
+    """Return the problem of that number among those with larger bounds whose array fills."""
+    rng = Random(f"large-filled-{number}")
+    while True:
+        problem = _draw(rng, (4, 6, 8, 12))
+        if problem is None or problem.setup.fanout.max() == 1 or len(problem.setup.fanout) < 3:
+            continue
+        problem = filled(rng, problem, number)
+        if number % 2:
+            problem = replace(problem, hardware=_flat(rng, problem.hardware))
+        if MOST < mappings_of(problem.setup, True) <= 400_000:
+            return problem
+
+
+def _flat(rng: Random, hardware: Hardware) -> Hardware:
+    """Return a hardware with energies of all levels from the same range."""
+    levels = []
+    for level in hardware.levels:
+        assert level.energy is not None
+        pj = [rng.randrange(1, 64) / 8 for _ in range(3)]
+        energy = replace(level.energy, read_pj=pj[0], fill_pj=pj[1], update_pj=pj[2])
+        levels.append(replace(level, energy=energy))
+    return replace(hardware, levels=tuple(levels))
 
 
 def awkward_filled(number: int) -> MappingProblem:
