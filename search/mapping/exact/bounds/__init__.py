@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         needs_guess as needs_guess,
         tiles_of as tiles_of,
     )
-    from .filled import filled_score as filled_score, least_fills as least_fills
+    from .filled import least_fills as least_fills, tile_scores as tile_scores
     from .outer_levels import OuterLevels as OuterLevels, outer_levels_of as outer_levels_of
     from .subproblem_bound import (
         Floor as Floor,

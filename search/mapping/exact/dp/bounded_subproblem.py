@@ -18,12 +18,12 @@ from archloom.search.mapping.exact.bounds import (
     chords_of,
     convex,
     corner_score,
-    filled_score,
     least_costs,
     least_cycles,
     least_fills,
     most_energy,
     outline,
+    tile_scores,
 )
 from archloom.search.mapping.exact.spatial import array_of
 from archloom.search.mapping.exact.subproblem import (
@@ -51,8 +51,9 @@ class Bounded(NamedTuple):
     """What a subproblem's mappings with less than some score cost at least.
 
     The prices of ``costs`` are of energy, of each port that can decide cycles of such mappings, and
-    of chords. No such mapping is below the corner, nor below ``score`` (ln). ``fills`` are those of
-    :func:`archloom.search.mapping.exact.bounds.filled.least_fills`.
+    of chords. No such mapping is below the corner, nor below ``score`` (ln). ``fills`` and
+    ``scores`` are those of :mod:`archloom.search.mapping.exact.bounds.filled`, by tile of the
+    innermost level, where the array fills.
     """
 
     costs: CostToGo
@@ -61,6 +62,7 @@ class Bounded(NamedTuple):
     score: float
     array: ArrayFill
     fills: Floats
+    scores: Floats
 
 
 @allocating
@@ -107,16 +109,17 @@ def bounded(
     ports, array = costs.prices.ports, array_of(setup, subproblem, steps_of(subproblem))
     if not costs.least[0] < np.inf:
         corner = Corner(np.inf, floor.cycles, floor.leakage_pj, floor.inner)
-        return Bounded(costs, floor, corner, np.inf, array, np.zeros(1))
+        return Bounded(costs, floor, corner, np.inf, array, np.zeros(1), np.zeros(1))
     fills = least_fills(subproblem, array, costs.lattice)
     corner = _corner(subproblem, costs, floor, array, fills)
-    least = corner_score(setup, corner)
+    least, scores = corner_score(setup, corner), np.zeros(1)
     if array.mode:
         shared = Corner(floor.shared_pj, corner.cycles, corner.leakage_pj, corner.inner)
-        least = max(least, filled_score(setup, shared, costs.total[0, 0], fills))
+        scores = tile_scores(setup, subproblem, array, shared, costs)
+        least = max(least, scores.min())
     mixed = least < score and convex(setup, corner)
     if not mixed or not _live(setup, subproblem, ports, floor, corner, score).any():
-        return Bounded(costs, floor, corner, least, array, fills)
+        return Bounded(costs, floor, corner, least, array, fills, scores)
     chords = chords_of(setup, corner, ports.rate)
     lattice, known = costs.lattice, costs.total[0]
     more = least_costs(setup, subproblem, lattice, Prices(ports, chords), known, stop)
@@ -133,7 +136,7 @@ def bounded(
         costs.outside,
         costs.least,
     )
-    return Bounded(both, floor, corner, least, array, fills)
+    return Bounded(both, floor, corner, least, array, fills, scores)
 
 
 @helper
@@ -170,6 +173,7 @@ def new_search(
         corner.leakage_pj,
         bounds.array,
         bounds.fills,
+        bounds.scores,
         live,
         bool(live.any()),
         _minds(setup, corner, bounds.array, limits),

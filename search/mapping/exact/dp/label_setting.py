@@ -256,7 +256,7 @@ def _extend(
 
 
 @helper
-def _start(setup: KernelInputs, subproblem: Subproblem, search: LabelSetting) -> int:
+def _start(subproblem: Subproblem, search: LabelSetting) -> int:
     """Make a label of every tile of the innermost level; return how many, -1 if full."""
     count, costs, passing = 0, search.costs, search.step.traffic.passing
     opened = pack_open(
@@ -280,9 +280,7 @@ def _start(setup: KernelInputs, subproblem: Subproblem, search: LabelSetting) ->
             below = below and cost + costs.total[j, 0, tile] < search.ceilings[j]
         fill = search.fills[tile] if search.array.mode else 0.0
         if below and search.filled:
-            least = search.shared_pj + costs.total[0, 0, tile]
-            cycles = max(search.inner + fill, search.cycles)
-            below = score_of(setup, least, cycles, search.leakage_pj) < search.score
+            below = search.scores[tile] < search.score
         if below:
             new = Label(tile, opened, search.shared_pj, -1, 0, fill)
             count = add_label(search, 0, count, new, subproblem.units, passing)
@@ -356,7 +354,7 @@ def _extend_to_all(
 def set_labels(setup: KernelInputs, subproblem: Subproblem, search: LabelSetting) -> int:
     """Find the least mapping below the ceilings; return how that ended."""
     labels, outcome = search.labels, search.outcome[0]
-    count, begin = _start(setup, subproblem, search), 0
+    count, begin = _start(subproblem, search), 0
     for level in range(1, subproblem.keep.shape[0]):
         if search.stop[0]:
             return STOPPED

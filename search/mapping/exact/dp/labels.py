@@ -120,10 +120,10 @@ class LabelSetting(NamedTuple):
     mapping costs stays below ``ceilings[J]``; the first 1 + K are for energy and each port alone.
     All mappings have ``shared_pj`` in common, take ``cycles``, ``inner`` of them on chip while the
     ``array`` does not fill, and leak ``leakage_pj`` in a cycle; those that take more than
-    ``most_cycles`` do not count. ``fills[size]`` are the least cycles in which the array fills, by
-    tile of the innermost level. ``live[K]`` says which ports can decide cycles, ``bounded`` whether
-    any can, ``filled`` whether it matters how often the array fills, and ``carried`` whether labels
-    differ in words that pass routers.
+    ``most_cycles`` do not count. ``fills[size]`` are the least cycles in which the array fills, and
+    ``scores[size]`` what no mapping is below, by tile of the innermost level. ``live[K]`` says
+    which ports can decide cycles, ``bounded`` whether any can, ``filled`` whether it matters how
+    often the array fills, and ``carried`` whether labels differ in words that pass routers.
     """
 
     labels: Labels
@@ -140,6 +140,7 @@ class LabelSetting(NamedTuple):
     leakage_pj: float
     array: ArrayFill
     fills: Floats
+    scores: Floats
     live: Flags
     bounded: bool
     filled: bool
