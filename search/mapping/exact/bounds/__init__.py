@@ -2,7 +2,8 @@
 
 ``thresholds.py`` says what a mapping must stay below to matter, ``cost_to_go.py`` and
 ``outer_levels.py`` what lies outside a tile costs at least, ``filled.py`` that with an array that
-fills and drains, ``subproblem_bound.py`` bounds one subproblem and ``family_pruning.py`` with ``siblings.py`` and ``unrolling_pairs.py`` many at once.
+fills and drains, ``subproblem_bound.py`` bounds one subproblem and ``family_pruning.py`` with
+``siblings.py`` and ``unrolling_pairs.py`` many at once.
 """
 
 from typing import TYPE_CHECKING
