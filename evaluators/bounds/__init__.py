@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .array_fill import (
+        indices_of_a_tile as indices_of_a_tile,
+        least_fill_cycles as least_fill_cycles,
+    )
     from .box.relaxation import Relaxation as Relaxation, Relaxed as Relaxed
     from .compulsory import compute_cycles as compute_cycles, pass_bounds as pass_bounds
     from .gaps import mapping_gaps as mapping_gaps

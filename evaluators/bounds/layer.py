@@ -23,6 +23,7 @@ from archloom.space.workload import NO_ZEROS, OUTPUTS, TENSORS, WEIGHTS, Layer, 
 
 from ..arrays import Floats
 from ..hardware import access_costs, edp_js
+from .array_fill import filled_cycles
 from .layer_kernel import ACROSS, CYCLES, ENERGY_PJ, MOVED, dram_words, layer_costs, layer_words
 from .layer_work import work_of
 from .level_capacity import Design, design_of, limits_of
@@ -144,7 +145,8 @@ def least_costs(problem: MappingProblem) -> tuple[float, float]:
     prices = _prices(free.setup, free.hardware, free.sparsity)
     bounds, window = nest_arrays(free)
     costs = layer_costs(design_of(free.setup), prices, bounds[None], window[None])
-    return float(costs[0, ENERGY_PJ]), float(costs[0, CYCLES])
+    cycles = max(float(costs[0, CYCLES]), filled_cycles(free, free.setup))
+    return float(costs[0, ENERGY_PJ]), cycles
 
 
 def _free(problem: MappingProblem) -> MappingProblem:
@@ -194,7 +196,7 @@ def _bound(problem: MappingProblem, design: Design, prices: Prices) -> LayerBoun
         words[:, ACROSS],
         float(dram_words(design, sizes, bounds[None], window[None])[0]),
         grains_below(float(energy_pj) - evaluation_pj(len(problem.hardware.levels))),
-        float(cycles),
+        max(float(cycles), filled_cycles(problem, problem.setup)),
     )
 
 

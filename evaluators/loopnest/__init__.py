@@ -43,7 +43,11 @@ if TYPE_CHECKING:
         ln_objective as ln_objective,
     )
     from .kernel_inputs import (
+        ARRAY_COLUMNS as ARRAY_COLUMNS,
+        ARRAY_LEVELS as ARRAY_LEVELS,
+        ARRAY_ROWS as ARRAY_ROWS,
         BOTH_PORTS as BOTH_PORTS,
+        EXPOSED as EXPOSED,
         FILLS as FILLS,
         MAX_LEVELS as MAX_LEVELS,
         NO_FILL as NO_FILL,
@@ -69,6 +73,7 @@ if TYPE_CHECKING:
         whole_pj as whole_pj,
     )
     from .noc import group_sizes as group_sizes
+    from .optional_effects import array_cycles as array_cycles
     from .padding import padded_bounds as padded_bounds
     from .problem import (
         STREAMED as STREAMED,

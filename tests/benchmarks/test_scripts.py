@@ -85,6 +85,10 @@ RUNS: Final = {
         "--measure times --layers 1 --trials 1",
         "--read times",
     ],
+    "mapping/array_fill": [
+        "--repeat 0 --evaluations 500 --designs tpu_v3 --networks tiny_cnn",
+        "--repeat 0 --evaluations 500 --designs simba --networks tiny_cnn --factors imperfect",
+    ],
     "mapping/bounds_gap": ["--evaluations 64 --seeds 1 --designs 1 --layers 2"],
     "mapping/exact_mapping": ["cases.jsonl --objective energy"],
     "mapping/imperfect_factors": [

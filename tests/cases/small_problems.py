@@ -59,6 +59,76 @@ def drawn_network(number: int) -> MappingProblem:
             return problem
 
 
+def drawn_filled(number: int) -> MappingProblem:
+    """Return the problem of that number among those whose array fills and drains: exposed if the
+    number is even, overlapped if it is odd.
+    """
+    rng = Random(f"filled-{number}")
+    while True:
+        problem = _draw(rng)
+        if problem is None or problem.setup.fanout.max() == 1:
+            continue
+        problem = filled(rng, problem, number)
+        if number % 3 == 2:
+            # where outer levels cost no more than inner ones, fewer loads may cost more energy
+            problem = replace(problem, hardware=_flat(rng, problem.hardware))
+        if 100 <= mappings_of(problem.setup, True) <= MOST:
+            return problem
+
+
+def large_filled(number: int) -> MappingProblem:
+    """Return the problem of that number among those with larger bounds whose array fills."""
+    rng = Random(f"large-filled-{number}")
+    while True:
+        problem = _draw(rng, (4, 6, 8, 12))
+        if problem is None or problem.setup.fanout.max() == 1 or len(problem.setup.fanout) < 3:
+            continue
+        problem = filled(rng, problem, number)
+        if number % 2:
+            problem = replace(problem, hardware=_flat(rng, problem.hardware))
+        if MOST < mappings_of(problem.setup, True) <= 400_000:
+            return problem
+
+
+def _flat(rng: Random, hardware: Hardware) -> Hardware:
+    """Return a hardware with energies of all levels from the same range."""
+    levels = []
+    for level in hardware.levels:
+        assert level.energy is not None
+        pj = [rng.randrange(1, 64) / 8 for _ in range(3)]
+        energy = replace(level.energy, read_pj=pj[0], fill_pj=pj[1], update_pj=pj[2])
+        levels.append(replace(level, energy=energy))
+    return replace(hardware, levels=tuple(levels))
+
+
+def awkward_filled(number: int) -> MappingProblem:
+    """Return the problem of that number among those whose bounds hardly divide and whose array
+    fills and drains, as :func:`drawn_filled` has it.
+    """
+    rng = Random(f"awkward-filled-{number}")
+    while True:
+        problem = _draw(rng, (2, 3, 5, 5, 7, 7, 11, 13))
+        if problem is not None and problem.setup.fanout.max() > 1:
+            return filled(rng, problem, number)
+
+
+def filled(rng: Random, problem: MappingProblem, number: int) -> MappingProblem:
+    """Return a problem on a hardware of the same meshes, of which all or some are in arrays that
+    fill and drain.
+    """
+    hardware = problem.hardware
+    across, down = hardware.mac_mesh
+    meshes = sorted({level.mesh for level in hardware.levels} - {hardware.mac_mesh})
+    # PEs with a level of their own, or with parts of the children of one
+    parts = [[n for n in range(1, size + 1) if size % n == 0] for size in (across, down)]
+    pes = rng.choice((rng.choice(meshes), (rng.choice(parts[0]), rng.choice(parts[1]))))
+    mode = ("exposed", "overlapped")[number % 2]
+    effects = replace(hardware.effects, fill_drain=mode)
+    array = (across // pes[0], down // pes[1])
+    hardware = replace(hardware, pe_mesh=pes, array=array, effects=effects)
+    return replace(problem, hardware=hardware)
+
+
 def _wired(rng: Random, level: StorageLevel) -> AccessEnergy:
     assert level.energy is not None
     hop_pj = rng.choice((0, 0.25, 1, 4, 30))

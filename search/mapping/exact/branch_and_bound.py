@@ -315,9 +315,7 @@ class Search:
             return STOPPED
         self.spent += 1
         subproblem, setup = self.subproblem, self.setup
-        self.offer(
-            alone(setup, subproblem.spread, self.wiring), subproblem.keep.copy(), self.wiring
-        )
+        self.offer(alone(setup, subproblem, self.wiring), subproblem.keep.copy(), self.wiring)
         return DONE
 
     def solve_subproblem(self, bound_alone: bool) -> int:
@@ -355,7 +353,7 @@ class Search:
         """
         subproblem, best = self.subproblem, self.space.outcome[0]
         lattice = lattice_of(subproblem.steps, self.setup.within)
-        loops = rebuilt(self.setup, subproblem.spread, self.wiring, lattice, self.space)
+        loops = rebuilt(self.setup, subproblem, self.wiring, lattice, self.space)
         energy, cycles = self.offer(loops, subproblem.keep.copy(), self.wiring)
         leaked = self.setup.used_leakage_pj @ subproblem.used * cycles
         expected = float(best["energy_pj"] + leaked)

@@ -9,8 +9,12 @@ from ..protocol import Found
 
 
 def covered(problem: MappingProblem) -> bool:
-    """Whether the search can prove anything: array fill is not in its closed form."""
-    return problem.setup.fill_drain == NO_FILL
+    """Whether the search can prove anything: where an array fills and words take hops, orders and
+    axes of unrolled loops decide both, and it cannot.
+    """
+    setup = problem.setup
+    hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
+    return not (hops and setup.fill_drain != NO_FILL)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators.bounds import ROUNDING, least_costs
+from archloom.evaluators.bounds import ROUNDING, least_costs, least_fill_cycles
 from archloom.evaluators.loopnest import (
-    NO_FILL,
     LayerCost,
     MappingProblem,
     mapped_cost,
@@ -69,6 +68,7 @@ class _Known:
         self.weights: tuple[float, float] = (float(setup.weights[0]), float(setup.weights[1]))
         self.energy_pj = (1 - ROUNDING) * energy_pj
         self.cycles = (1 - ROUNDING) * cycles
+        self.fill = (1 - ROUNDING) * least_fill_cycles(problem, setup)
         self.bound = self.least(0.0)
         self.cost: LayerCost | None = None
         self.score, self.proven = inf, False
@@ -80,7 +80,7 @@ class _Known:
     def least(self, steps: float) -> float:
         """Return a score that no mapping of so many steps is below."""
         busy, leakage = self.problem.setup.busy, self.problem.setup.leakage_pj
-        cycles = max(self.cycles, (1 - ROUNDING) * steps * busy)
+        cycles = max(self.cycles, (1 - ROUNDING) * steps * busy + self.fill)
         return ln_score(self.weights, self.energy_pj + leakage * cycles, cycles)
 
     def score_of(self, cost: LayerCost) -> float:
@@ -247,7 +247,7 @@ def _small(problem: MappingProblem) -> bool:
     setup = problem.setup
     hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
     free = not (setup.fixed > 1).any() and setup.ranks.shape[1] == 0
-    return problem.macs <= SMALL and free and not hops and setup.fill_drain == NO_FILL
+    return problem.macs <= SMALL and free and not hops
 
 
 def _enumerate(known: _Known, most: int) -> bool:

@@ -3,27 +3,29 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
 
 from archloom.evaluators.loopnest.kernel import VALID, evaluate_batch
+from archloom.evaluators.loopnest.problem import MappingProblem
+from archloom.search.mapping.exact.proof import covered
 from archloom.search.mapping.exact.search import prove
 from archloom.search.mapping.exact.spatial.unrollings import keeps_of
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.mapping.constraints import UNCONSTRAINED
 
 from ...cases.constrained_problems import constrained_problem, satisfied
-from ...cases.small_problems import OBJECTIVES, all_loops, unrolled_orders
+from ...cases.small_problems import OBJECTIVES, all_loops, filled, unrolled_orders
 from ...cases.sweeps import sweep
 from ...contracts.mapping_search import objective
 
 BLOCKS, BLOCK = 16, 30
 
 
-def permitted_costs(number: int) -> tuple[np.ndarray, np.ndarray]:
+def permitted_costs(problem: MappingProblem) -> tuple[np.ndarray, np.ndarray]:
     """Energy (leakage included) and cycles of all valid mappings that satisfy the constraints."""
-    problem = constrained_problem(number)
     setup = replace(problem, constraints=UNCONSTRAINED).setup
     every = all_loops(setup)
     energies, latencies = [np.zeros(0)], [np.zeros(0)]
@@ -41,7 +43,7 @@ def permitted_costs(number: int) -> tuple[np.ndarray, np.ndarray]:
 def test_the_exact_search_finds_the_least_of_all_that_satisfy_them(block: int) -> None:
     for number in range(block * BLOCK, (block + 1) * BLOCK):
         problem = constrained_problem(number)
-        energy, cycles = permitted_costs(number)
+        energy, cycles = permitted_costs(problem)
         assert (problem.impossible() is None) == bool(len(energy)), number
         for name, weights in OBJECTIVES.items():
             found = prove(problem, 10**8, weights=weights, warm_up=0)
@@ -57,6 +59,25 @@ def test_the_exact_search_finds_the_least_of_all_that_satisfy_them(block: int) -
             least = pytest.approx(score.min(), abs=1e-9)
             assert found.best.score == least or not found.proven, (number, name)
             assert found.bound <= score.min() + 1e-9, (number, name)
+
+
+@pytest.mark.parametrize("block", sweep(range(BLOCKS), 1))
+def test_it_does_where_arrays_fill_and_drain(block: int) -> None:
+    for number in range(block * BLOCK, (block + 1) * BLOCK):
+        problem = constrained_problem(number)
+        if problem.setup.fanout.max() == 1:
+            continue
+        problem = filled(Random(number), problem, number)
+        if problem.impossible() is not None or not covered(problem):
+            continue
+        energy, cycles = permitted_costs(problem)
+        for name, weights in OBJECTIVES.items():
+            found = prove(problem, 10**8, weights=weights, warm_up=0)
+            score = weights[0] * np.log(energy) + weights[1] * np.log(cycles)
+            assert found.best is not None
+            assert found.proven, (number, name)
+            assert satisfied(problem, found.best.loops[None], found.best.keep).all(), number
+            assert found.best.score == pytest.approx(score.min(), abs=1e-9), (number, name)
 
 
 def test_the_constraints_are_of_every_kind() -> None:

@@ -154,3 +154,26 @@ def test_mistakes(arguments: list[str], message: str, home: Path) -> None:
     done = archloom("init", *arguments)
     assert str(done.exception).startswith(message)
     assert [path.name for path in home.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("mode", ["overlapped", "exposed"])
+@pytest.mark.parametrize("factors", ["exact", "padded", "imperfect"])
+def test_mappings_on_arrays_that_fill_and_drain_are_proven_or_have_a_gap(
+    mode: str, factors: str, home: Path
+) -> None:
+    """The systolic starter as it is, or with all fill and drain exposed."""
+    assert archloom("init", "mine", "--template", "systolic").exit_code == 0
+    hardware = home / "mine" / "hardware.yaml"
+    text = hardware.read_text().replace("fill_drain: overlapped", f"fill_drain: {mode}")
+    assert f"{{fill_drain: {mode}}}" in text
+    hardware.write_text(text)
+    study = {"name": "mine", "workloads": ["tiny_cnn"], "space": "hardware.yaml", **TINY}
+    study["trials"] = 1
+    study["software"] = {"fusion": "none", "factors": factors, "mapping_evaluations": 100_000}
+    (home / "mine" / "study.yaml").write_text(yaml.safe_dump(study))
+    done = archloom("run", "mine/study.yaml")
+    assert done.exit_code == 0, done.output
+    assert " inf" not in done.output
+    assert "%" in done.output
+    if factors == "exact":
+        assert "3/3" in done.output

@@ -1,8 +1,9 @@
 """Lower bounds of subproblems and of families of them, from cheap to tight.
 
 ``thresholds.py`` says what a mapping must stay below to matter, ``cost_to_go.py`` and
-``outer_levels.py`` what lies outside a tile costs at least, ``subproblem_bound.py`` bounds one
-subproblem and ``family_pruning.py`` with ``siblings.py`` and ``unrolling_pairs.py`` many at once.
+``outer_levels.py`` what lies outside a tile costs at least, ``filled.py`` that with an array that
+fills and drains, ``subproblem_bound.py`` bounds one subproblem and ``family_pruning.py`` with
+``siblings.py`` and ``unrolling_pairs.py`` many at once.
 """
 
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         needs_guess as needs_guess,
         tiles_of as tiles_of,
     )
+    from .filled import least_fills as least_fills, tile_scores as tile_scores
     from .outer_levels import OuterLevels as OuterLevels, outer_levels_of as outer_levels_of
     from .subproblem_bound import (
         Floor as Floor,

@@ -9,9 +9,11 @@ import numpy as np
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
 from archloom.evaluators.jit import allocating, copy_table, helper
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.loopnest import NO_FILL, KernelInputs
 from archloom.evaluators.loopnest.simd import Records
+from archloom.search.mapping.exact.spatial import array_of
 from archloom.search.mapping.exact.subproblem import (
+    Lattice,
     Ports,
     Subproblem,
     binding,
@@ -23,14 +25,17 @@ from archloom.search.mapping.exact.subproblem import (
     moved,
     prepare,
     step_cycles,
+    steps_of,
 )
 from archloom.space.workload import INPUTS
 
 from ...objectives import SCORE_ROUNDING, score_of
+from .filled import filled_score, least_fills
 from .lattice_min import least_outside
 from .outer_levels import OuterLevels, numbers_of
 from .siblings import SiblingCosts, copy_keepers, fill_siblings, new_siblings, new_tile_scratch
 from .subproblem_bound import Floor
+from .thresholds import Corner
 
 #: ways to keep tensors that are looked at together
 MANY: Final = 8
@@ -103,7 +108,8 @@ def _cut_off(
     most_pj = energy_below(setup, score, floor.cycles, floor.leakage_pj) * (1 + SCORE_ROUNDING)
     most_pj -= floor.shared_pj
     own = np.ones(len(live), np.uint8)
-    binding(setup, subproblem, ports, most_pj - floor.fills_pj, floor.cycles, own)
+    spare = most_pj - floor.fills_pj
+    binding(setup, subproblem, ports, spare, floor.cycles, floor.inner, own)
     for port in range(len(live)):
         live[port] = max(live[port], own[port])
     for level in range(len(most)):
@@ -146,6 +152,32 @@ def _rows_of(ports: Ints) -> Ints:
 
 
 @allocating
+def _raise_by_fills(
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    keeps: Flags,
+    floors: tuple[Floats, Floats, Floats],
+    lattice: Lattice,
+    outside: Floats,
+    scores: Floats,
+) -> None:
+    """Raise scores[C] to what no mapping is below since the array fills and drains; ``floors`` are
+    shared energy, cycles and leakage of each sibling.
+    """
+    if setup.fill_drain == NO_FILL:
+        return
+    steps = steps_of(subproblem)
+    array = array_of(setup, subproblem, steps)
+    for c in range(len(keeps)):
+        if scores[c] > -np.inf:
+            copy_table(subproblem.keep, keeps[c])
+            shared_pj, cycles, leaked = floors[0][c], floors[1][c], floors[2][c]
+            corner = Corner(shared_pj, cycles, leaked, step_cycles(setup, steps))
+            fills = least_fills(subproblem, array, lattice)
+            scores[c] = max(scores[c], filled_score(setup, corner, outside[c, 0], fills))
+
+
+@allocating
 def _bound_family(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -181,7 +213,7 @@ def _bound_family(
                     least[c] += subproblem.least_pj[level, t]
         if not needs_guess(setup, subproblem):
             bounded[c] = 1
-            floor = Floor(shared_pj[c], fills_pj, cycles[c], leaked[c])
+            floor = Floor(shared_pj[c], fills_pj, cycles[c], leaked[c], cycles[c])
             _cut_off(setup, subproblem, ports, score, floor, most[c], live)
     lattice = lattice_of(subproblem.steps, setup.within)
     (at,) = np.nonzero(live)
@@ -202,6 +234,8 @@ def _bound_family(
             late = max(late, np.ceil((1 - ROUNDING) * units))
         energy = (1 - ROUNDING) * (shared_pj[c] + outside[c, 0].min())
         scores[c] = score_of(setup, energy, late, leaked[c]) if bounded[c] else -np.inf
+    floors = shared_pj, cycles, leaked
+    _raise_by_fills(setup, subproblem, keeps, floors, lattice, outside, scores)
     return int(lattice.size)
 
 

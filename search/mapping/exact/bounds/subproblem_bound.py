@@ -7,9 +7,11 @@ import numpy as np
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
 from archloom.evaluators.jit import allocating, copy_row, helper
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.loopnest import NO_FILL, KernelInputs
+from archloom.search.mapping.exact.spatial import array_of
 from archloom.search.mapping.exact.subproblem import (
     NONE,
+    ArrayFill,
     Lattice,
     Ports,
     Prices,
@@ -17,6 +19,7 @@ from archloom.search.mapping.exact.subproblem import (
     Subproblem,
     chosen,
     energy_below,
+    fill_cycles,
     lattice_of,
     leakage,
     moved,
@@ -39,13 +42,15 @@ MOST_PAIRED: Final = 2**14
 
 class Floor(NamedTuple):
     """What holds of all mappings of a subproblem: energy that all of them share, the least that
-    fills of keepers cost beside it, cycles that all take, and leakage in a cycle.
+    fills of keepers cost beside it, cycles that all take, and leakage in a cycle; of the cycles
+    ``inner`` on chip without those in which the array fills and drains.
     """
 
     shared_pj: float
     fills_pj: float
     cycles: float
     leakage_pj: float
+    inner: float
 
 
 @allocating
@@ -63,12 +68,28 @@ def _most_from(subproblem: Subproblem, most_pj: float) -> Floats:
 
 
 @helper
-def least_cycles(subproblem: Subproblem, ports: Ports, least: Floats, cycles: float) -> float:
-    """Cycles, or what ports need for units beyond the compulsory, least[1 + K], if more."""
+def least_cycles(
+    subproblem: Subproblem,
+    ports: Ports,
+    least: Floats,
+    inner: float,
+    array: ArrayFill,
+    fill: float,
+) -> tuple[float, float]:
+    """Cycles of a layer that takes ``inner`` on chip, or what ports need for units beyond the
+    compulsory, least[1 + K], if more, with ``fill`` in which the array fills and drains; and those
+    on chip without these.
+    """
+    last, dram = subproblem.keep.shape[0] - 1, 0.0
     for port in range(len(ports.rate)):
         needed = (moved(ports, port, subproblem.units) + least[1 + port]) / ports.rate[port]
-        cycles = max(cycles, np.ceil((1 - ROUNDING) * needed))
-    return cycles
+        needed = np.ceil((1 - ROUNDING) * needed)
+        # DRAM goes on while the array fills
+        if array.mode != NO_FILL and ports.level[port] == last:
+            dram = max(dram, needed)
+        else:
+            inner = max(inner, needed)
+    return max(inner + fill, dram), inner
 
 
 @helper
@@ -242,12 +263,14 @@ def outline(
     wires, hops = wire(setup, subproblem, total)
     lattice, ports = lattice_of(subproblem.steps, setup.within), outer.ports
     levels = subproblem.keep.shape[0]
-    cycles, leaked = step_cycles(setup, total), leakage(setup, subproblem)
-    cycles = least_cycles(subproblem, ports, np.zeros(1 + len(ports.rate)), cycles)
-    floor = Floor(shared + wires, least + hops, cycles, leaked + setup.leakage_pj)
+    array, nothing = array_of(setup, subproblem, total), np.zeros(1 + len(ports.rate))
+    steps, once = step_cycles(setup, total), fill_cycles(array, 1)
+    cycles, inner = least_cycles(subproblem, ports, nothing, steps, array, once)
+    leaked = leakage(setup, subproblem) + setup.leakage_pj
+    floor = Floor(shared + wires, least + hops, cycles, leaked, inner)
     most_pj = energy_below(setup, score, cycles, floor.leakage_pj) * (1 + SCORE_ROUNDING)
     most_pj -= floor.shared_pj
-    at = open_ports(setup, subproblem, ports, most_pj - floor.fills_pj, cycles)
+    at = open_ports(setup, subproblem, ports, most_pj - floor.fills_pj, cycles, inner)
     some, many = chosen(ports, at), 1 + len(at)
     cutoffs = Cutoffs(_most_from(subproblem, most_pj), np.zeros((levels - 1, lattice.size)))
     numbers, scratch = np.empty(lattice.size, np.int64), new_scratch(levels, 1)

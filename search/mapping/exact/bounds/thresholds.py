@@ -17,11 +17,14 @@ from ...objectives import score_of
 
 
 class Corner(NamedTuple):
-    """Energy (pJ) and cycles that no mapping of a subproblem is below, and leakage (pJ a cycle)."""
+    """Energy (pJ) and cycles that no mapping of a subproblem is below, leakage (pJ a cycle), and
+    cycles that levels on chip are not below, without those in which the array fills and drains.
+    """
 
     energy_pj: float
     cycles: float
     leakage_pj: float
+    inner: float
 
 
 @helper

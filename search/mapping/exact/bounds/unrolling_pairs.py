@@ -13,6 +13,7 @@ from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.subproblem import (
     Subproblem,
+    bare_fill,
     energy_below,
     leakage,
     moved,
@@ -108,7 +109,8 @@ def _least(setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels) -> t
     fixed, least, total = prepare(setup, subproblem)
     shared, hops = wire(setup, subproblem, total)
     energy = fixed + least + shared + hops
-    cycles = max(step_cycles(setup, total), port_cycles(setup, subproblem.units))
+    chip, dram = port_cycles(setup, subproblem.units)
+    cycles = max(max(step_cycles(setup, total), chip) + bare_fill(setup, subproblem, total), dram)
     if outer.size == 0:
         return energy, cycles
     kind, ports = subproblem.kind[0], outer.ports

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags
+from archloom.evaluators import Flags, Floats
 from archloom.evaluators.bounds import ROUNDING
-from archloom.evaluators.jit import allocating
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.jit import allocating, helper
+from archloom.evaluators.loopnest import OF_LATENCY, KernelInputs
 from archloom.search.mapping.exact.bounds import (
     Corner,
     CostToGo,
@@ -20,16 +20,21 @@ from archloom.search.mapping.exact.bounds import (
     corner_score,
     least_costs,
     least_cycles,
+    least_fills,
     most_energy,
     outline,
+    tile_scores,
 )
+from archloom.search.mapping.exact.spatial import array_of
 from archloom.search.mapping.exact.subproblem import (
     ANY_TENSOR,
+    ArrayFill,
     Ports,
     Prices,
     Subproblem,
     binding,
     moved,
+    steps_of,
 )
 
 from .labels import LabelSetting, Workspace
@@ -46,21 +51,33 @@ class Bounded(NamedTuple):
     """What a subproblem's mappings with less than some score cost at least.
 
     The prices of ``costs`` are of energy, of each port that can decide cycles of such mappings, and
-    of chords. No such mapping is below the corner, nor below ``score`` (ln).
+    of chords. No such mapping is below the corner, nor below ``score`` (ln). ``fills`` and
+    ``scores`` are those of :mod:`archloom.search.mapping.exact.bounds.filled`, by tile of the
+    innermost level, where the array fills.
     """
 
     costs: CostToGo
     floor: Floor
     corner: Corner
     score: float
+    array: ArrayFill
+    fills: Floats
+    scores: Floats
 
 
 @allocating
-def _corner(subproblem: Subproblem, costs: CostToGo, floor: Floor) -> Corner:
+def _corner(
+    subproblem: Subproblem, costs: CostToGo, floor: Floor, array: ArrayFill, fills: Floats
+) -> Corner:
     """Return energy and cycles that no mapping of an outlined subproblem is below."""
     energy = (1 - ROUNDING) * (floor.shared_pj + costs.least[0])
-    cycles = least_cycles(subproblem, costs.prices.ports, costs.least, floor.cycles)
-    return Corner(energy, cycles, floor.leakage_pj)
+    fill = np.inf if array.mode else 0.0
+    for number in range(len(fills) if array.mode else 0):
+        if costs.total[0, 0, number] < np.inf:
+            fill = min(fill, fills[number])
+    ports, inner = costs.prices.ports, floor.inner
+    cycles, inner = least_cycles(subproblem, ports, costs.least, inner, array, fill)
+    return Corner(energy, max(cycles, floor.cycles), floor.leakage_pj, inner)
 
 
 @allocating
@@ -75,7 +92,7 @@ def _live(
     """Return which ports can decide cycles of mappings with less than a score."""
     flags = np.ones(len(ports.rate), np.uint8)
     spare = most_energy(setup, corner, score) - floor.shared_pj - floor.fills_pj
-    binding(setup, subproblem, ports, spare, corner.cycles, flags)
+    binding(setup, subproblem, ports, spare, corner.cycles, corner.inner, flags)
     return flags
 
 
@@ -89,13 +106,20 @@ def bounded(
     :func:`archloom.search.mapping.exact.bounds.subproblem_bound.outline`.
     """
     costs, floor = outline(setup, subproblem, outer, score, stop)
-    corner, ports = _corner(subproblem, costs, floor), costs.prices.ports
+    ports, array = costs.prices.ports, array_of(setup, subproblem, steps_of(subproblem))
     if not costs.least[0] < np.inf:
-        return Bounded(costs, floor, corner, np.inf)
-    least = corner_score(setup, corner)
+        corner = Corner(np.inf, floor.cycles, floor.leakage_pj, floor.inner)
+        return Bounded(costs, floor, corner, np.inf, array, np.zeros(1), np.zeros(1))
+    fills = least_fills(subproblem, array, costs.lattice)
+    corner = _corner(subproblem, costs, floor, array, fills)
+    least, scores = corner_score(setup, corner), np.zeros(1)
+    if array.mode:
+        shared = Corner(floor.shared_pj, corner.cycles, corner.leakage_pj, corner.inner)
+        scores = tile_scores(setup, subproblem, array, shared, costs)
+        least = max(least, scores.min())
     mixed = least < score and convex(setup, corner)
     if not mixed or not _live(setup, subproblem, ports, floor, corner, score).any():
-        return Bounded(costs, floor, corner, least)
+        return Bounded(costs, floor, corner, least, array, fills, scores)
     chords = chords_of(setup, corner, ports.rate)
     lattice, known = costs.lattice, costs.total[0]
     more = least_costs(setup, subproblem, lattice, Prices(ports, chords), known, stop)
@@ -112,7 +136,14 @@ def bounded(
         costs.outside,
         costs.least,
     )
-    return Bounded(both, floor, corner, least)
+    return Bounded(both, floor, corner, least, array, fills, scores)
+
+
+@helper
+def _minds(setup: KernelInputs, corner: Corner, array: ArrayFill, limits: Limits) -> bool:
+    """Whether it matters how long the array takes to fill and drain."""
+    late = setup.weights[OF_LATENCY] > 0 or corner.leakage_pj > 0
+    return bool(array.mode and (late or limits.most_cycles < np.inf))
 
 
 @allocating
@@ -138,9 +169,14 @@ def new_search(
         most,
         bounds.floor.shared_pj,
         corner.cycles,
+        corner.inner,
         corner.leakage_pj,
+        bounds.array,
+        bounds.fills,
+        bounds.scores,
         live,
         bool(live.any()),
+        _minds(setup, corner, bounds.array, limits),
         bool(subproblem.carries[ANY_TENSOR]),
         space.stop,
     )

@@ -28,8 +28,10 @@ from archloom.search.mapping.exact.subproblem import (
     run_of,
     staying,
     still_leads,
+    still_waiting,
     tile_at,
     tries,
+    waiting_at,
 )
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, G, P
 
@@ -41,11 +43,14 @@ from .labels import (
     Step,
     add_label,
     copy_units,
+    fill_after,
     open_pj,
     opened_at,
     opened_from,
     pack_open,
+    pack_waiting,
     still_open,
+    waiting_in,
 )
 
 #: how a search ended: all was tried; there was no room for labels; or it was stopped
@@ -111,12 +116,14 @@ def _end(
 
 @helper
 def _finish(
-    setup: KernelInputs, search: LabelSetting, energy: float, label: int, order: int
+    setup: KernelInputs, search: LabelSetting, energy: float, label: int, order: int, fill: float
 ) -> None:
     """Compare a whole mapping with the best one."""
-    cycles, best = search.cycles, search.outcome[0]
+    inner, cycles, best = search.inner, search.cycles, search.outcome[0]
     if search.bounded:
-        cycles = max(cycles, port_cycles(setup, search.step.traffic.units))
+        chip, dram = port_cycles(setup, search.step.traffic.units)
+        inner, cycles = max(inner, chip), max(cycles, dram)
+    cycles = max(inner + fill, cycles)
     score = score_of(setup, energy, cycles, search.leakage_pj)
     if cycles <= search.most_cycles and score < search.score and score < best.score:
         best.score, best.energy_pj, best.cycles = score, energy, cycles
@@ -125,19 +132,24 @@ def _finish(
 
 @helper
 def _hopeless(
-    setup: KernelInputs, search: LabelSetting, level: int, tile: int, energy: float
+    setup: KernelInputs, search: LabelSetting, level: int, tile: int, energy: float, fill: float
 ) -> bool:
-    """Whether nothing better can come of a label of a tile with so much energy, and what ports
-    have moved.
+    """Whether nothing better can come of a label of a tile with so much energy, so many cycles in
+    which the array fills, and what ports have moved.
     """
     total, prices, units = search.costs.total, search.costs.prices, search.step.traffic.units
     for j in range(len(search.ceilings)):
         if not priced(prices, j, energy, units) + total[j, level, tile] < search.ceilings[j]:
             return True
-    cycles = search.cycles
-    for port in range(len(search.live)):
+    cycles, inner, last = search.cycles, search.inner, total.shape[1]
+    for port in range(len(search.live) if search.bounded else 0):
         here = moved(prices.ports, port, units) + total[1 + port, level, tile]
-        cycles = max(cycles, here / prices.ports.rate[port])
+        here /= prices.ports.rate[port]
+        if prices.ports.level[port] == last:
+            cycles = max(cycles, here)
+        else:
+            inner = max(inner, here)
+    cycles = max(inner + fill, cycles)
     if cycles <= search.cycles:
         return False
     least = energy + total[0, level, tile]
@@ -168,11 +180,11 @@ def _keep_order(
     ``later`` is the least energy with which runs can end that stay open.
     """
     if level == len(setup.fanout) - 1:
-        _finish(setup, search, new.energy, new.parent, new.order)
+        _finish(setup, search, new.energy, new.parent, new.order, new.fill)
         return count
-    if not search.bounded and not search.carried:
+    if not search.bounded and not search.carried and not search.filled:
         return count
-    if _hopeless(setup, search, level, new.tile, new.energy + later):
+    if _hopeless(setup, search, level, new.tile, new.energy + later, new.fill):
         return count
     traffic = search.step.traffic
     return add_label(search, begin, count, new, traffic.units, traffic.passing)
@@ -202,7 +214,10 @@ def _extend(
     mover = INPUTS if _inputs_end(subproblem, step, opened, level) else OUTPUTS
     # where words of inputs that pass are carried, fewer of them may cost more
     every = bool(subproblem.carries[OF_INPUTS]) and setup.ranks.shape[1] == 0
-    stayed, least, least_order = False, np.inf, 0
+    waiting = waiting_in(opened)
+    if waiting and not last:
+        after = pack_waiting(after, still_waiting(waiting, factors))
+    stayed, least, best = False, np.inf, Label(tile, after, np.inf, label, 0, 0.0)
     for choice in range(4 * max(1, ways_of(setup, level))):
         way, stays = choice // 4, choice % 4
         if stays == 0:
@@ -225,18 +240,18 @@ def _extend(
             energy = labels.energy[label] + _end(setup, subproblem, search, label, ending, still)
             search.outcome[0].tried += 1
             order = pack_order(way, stays, first)
-            new = Label(tile, after, energy, label, order)
+            fill = fill_after(subproblem, search, label, ending, still, waiting_in(after), last)
+            new = Label(tile, after, energy, label, order, fill)
             count = _keep_order(setup, search, level, new, later, begin, count)
             if count < 0:
                 return -1
             if energy < least:
-                least, least_order = energy, order
-    if last or search.bounded or search.carried:
+                least, best = energy, new
+    if last or search.bounded or search.carried or search.filled:
         return count
     prices, total = search.costs.prices.table, search.costs.total
     if not prices[0, 0] * (least + later) + total[0, level, tile] < search.ceilings[0]:
         return count
-    best = Label(tile, after, least, label, least_order)
     return add_label(search, begin, count, best, step.traffic.units, step.traffic.passing)
 
 
@@ -249,6 +264,10 @@ def _start(subproblem: Subproblem, search: LabelSetting) -> int:
         still_open(subproblem, INPUTS, 0, 0),
         still_open(subproblem, OUTPUTS, 0, 0),
     )
+    if search.array.mode:
+        opened = pack_waiting(opened, waiting_at(subproblem))
+    if not search.bounded:
+        copy_units(subproblem.units, search.step.traffic.units)
     for t in range(3):
         passing[t] = 0.0
     for tile in range(costs.lattice.size):
@@ -259,8 +278,11 @@ def _start(subproblem: Subproblem, search: LabelSetting) -> int:
         for j in range(len(search.ceilings)):
             cost = priced(costs.prices, j, search.shared_pj, subproblem.units)
             below = below and cost + costs.total[j, 0, tile] < search.ceilings[j]
+        fill = search.fills[tile] if search.array.mode else 0.0
+        if below and search.filled:
+            below = search.scores[tile] < search.score
         if below:
-            new = Label(tile, opened, search.shared_pj, -1, 0)
+            new = Label(tile, opened, search.shared_pj, -1, 0, fill)
             count = add_label(search, 0, count, new, subproblem.units, passing)
             if count < 0:
                 return -1

@@ -10,17 +10,26 @@ from archloom.evaluators.loopnest import READ_PORT, WRITE_PORT
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.bounds import CostToGo
 from archloom.search.mapping.exact.subproblem import (
+    ArrayFill,
+    Ending,
     Subproblem,
     Tile,
     Traffic,
     ends,
+    fill_cycles,
+    free_cycles,
+    least_fill,
     moved,
     new_tile,
+    run_of,
 )
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 #: open runs of a tensor begin at one of these levels, as ``Labels.opened`` packs them
 _BASE: Final = 16
+
+#: bits of ``Labels.opened`` before those of tensors that the innermost level still holds
+_WAITING: Final = 12
 
 #: What came of a subproblem: evaluations that are ``left`` of the budget, how many ``tiles`` were
 #: bounded (0 if none is left), and how many labels were ``tried``. Of the best mapping its
@@ -42,8 +51,9 @@ OUTCOME: Final = np.dtype(
 
 
 class Labels(NamedTuple):
-    """Room for labels: tile, open runs, energy, parent, order, next of the same tile, units,
-    and the words ``passing[n, 3]`` that enter the innermost keeper whose run has ended.
+    """Room for labels: tile, open runs, energy, parent, order, next of the same tile, units, the
+    words ``passing[n, 3]`` that enter the innermost keeper whose run has ended, and the least
+    cycles in which the array fills and drains.
     """
 
     tile: Ints
@@ -54,6 +64,7 @@ class Labels(NamedTuple):
     following: Ints
     units: Floats
     passing: Floats
+    fill: Floats
 
 
 class Label(NamedTuple):
@@ -64,6 +75,7 @@ class Label(NamedTuple):
     energy: float
     parent: int
     order: int
+    fill: float
 
 
 class Step(NamedTuple):
@@ -106,10 +118,12 @@ class LabelSetting(NamedTuple):
 
     ``heads[size]`` starts the lists of labels of each tile. By the prices of ``costs``, what a
     mapping costs stays below ``ceilings[J]``; the first 1 + K are for energy and each port alone.
-    All mappings have ``shared_pj`` in common, take ``cycles`` and leak ``leakage_pj`` in a cycle;
-    those that take more than ``most_cycles`` do not count. ``live[K]`` says which ports can decide
-    cycles, ``bounded`` whether any can, and ``carried`` whether labels differ in words that pass
-    routers.
+    All mappings have ``shared_pj`` in common, take ``cycles``, ``inner`` of them on chip while the
+    ``array`` does not fill, and leak ``leakage_pj`` in a cycle; those that take more than
+    ``most_cycles`` do not count. ``fills[size]`` are the least cycles in which the array fills, and
+    ``scores[size]`` what no mapping is below, by tile of the innermost level. ``live[K]`` says
+    which ports can decide cycles, ``bounded`` whether any can, ``filled`` whether it matters how
+    often the array fills, and ``carried`` whether labels differ in words that pass routers.
     """
 
     labels: Labels
@@ -122,9 +136,14 @@ class LabelSetting(NamedTuple):
     most_cycles: float
     shared_pj: float
     cycles: float
+    inner: float
     leakage_pj: float
+    array: ArrayFill
+    fills: Floats
+    scores: Floats
     live: Flags
     bounded: bool
+    filled: bool
     carried: bool
     stop: Flags
 
@@ -136,8 +155,9 @@ def new_labels(count: int, levels: int, bounded: bool, carried: bool) -> Labels:
     whole = (np.empty(count, np.int64) for _ in range(5))
     tile, opened, parent, order, following = whole
     units = np.zeros((count if bounded else 1, levels, 2))
-    passing = np.zeros((count if carried else 1, 3))
-    return Labels(tile, opened, np.empty(count), parent, order, following, units, passing)
+    passing, fill = np.zeros((count if carried else 1, 3)), np.empty(count)
+    energy = np.empty(count)
+    return Labels(tile, opened, energy, parent, order, following, units, passing, fill)
 
 
 def new_workspace(labels: Labels, levels: int, stop: Flags) -> Workspace:
@@ -162,6 +182,20 @@ def pack_open(weights: int, inputs: int, outputs: int) -> int:
 def opened_from(packed: int, tensor: int) -> int:
     """Level where the open runs of a tensor begin."""
     return (packed >> (4 * (2 - tensor))) & (_BASE - 1)
+
+
+@helper
+def pack_waiting(packed: int, waiting: int) -> int:
+    """Add the tensors whose runs in the innermost level are open, a bit for each, whether or not
+    another level outside feeds them.
+    """
+    return packed | waiting << _WAITING
+
+
+@helper
+def waiting_in(packed: int) -> int:
+    """Tensors whose runs in the innermost level are open."""
+    return packed >> _WAITING
 
 
 @helper
@@ -203,11 +237,12 @@ def _no_more(search: LabelSetting, units: Floats, than: Floats) -> bool:
     """Whether no port that can decide cycles moves more than in the other label, or than there
     is time for in every mapping.
     """
-    ports = search.costs.prices.ports
+    ports, levels = search.costs.prices.ports, units.shape[0]
     for port in range(len(search.live)):
         if search.live[port]:
             here = moved(ports, port, units)
-            if here > moved(ports, port, than) and here > ports.rate[port] * search.cycles:
+            free = free_cycles(ports, port, levels, search.cycles, search.inner)
+            if here > moved(ports, port, than) and here > ports.rate[port] * free:
                 return False
     return True
 
@@ -226,9 +261,13 @@ def _place_for(search: LabelSetting, begin: int, new: Label, units: Floats, pass
                 alike = alike and labels.passing[at, t] == passing[t]
         if alike:
             other = labels.units[at if bounded else 0]
-            if labels.energy[at] <= new.energy and (not bounded or _no_more(search, other, units)):
+            sooner = not search.filled or labels.fill[at] <= new.fill
+            no_later = not search.filled or labels.fill[at] >= new.fill
+            sooner = sooner and labels.energy[at] <= new.energy
+            no_later = no_later and labels.energy[at] >= new.energy
+            if sooner and (not bounded or _no_more(search, other, units)):
                 return -2
-            if labels.energy[at] >= new.energy and (not bounded or _no_more(search, units, other)):
+            if no_later and (not bounded or _no_more(search, units, other)):
                 labels.energy[at] = np.inf
                 place = at
         at = labels.following[at]
@@ -261,9 +300,36 @@ def add_label(
         count += 1
     labels.energy[place] = new.energy
     labels.parent[place], labels.order[place] = new.parent, new.order
+    labels.fill[place] = new.fill
     if search.bounded:
         copy_units(units, labels.units[place])
     if search.carried:
         for t in range(3):
             labels.passing[place, t] = passing[t]
     return count
+
+
+@helper
+def fill_after(
+    subproblem: Subproblem,
+    search: LabelSetting,
+    label: int,
+    ending: Ending,
+    still: int,
+    after: int,
+    last: bool,
+) -> float:
+    """Least cycles in which the array fills, once the loops of a level are laid out that leave
+    ``after`` in the innermost level.
+    """
+    labels, step, array = search.labels, search.step, search.array
+    waiting, loads = waiting_in(labels.opened[label]), array.steps
+    if not waiting:
+        return float(labels.fill[label])
+    if after:
+        return least_fill(array, subproblem, after, step.outside)
+    # the run that ends last is the one with the fewest loads
+    for t in range(3):
+        if waiting >> t & 1 and (last or ends(t, step.tile.factors)):
+            loads = min(loads, run_of(t, ending.stays, still, ending.steps))
+    return fill_cycles(array, loads)

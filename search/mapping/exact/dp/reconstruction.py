@@ -4,20 +4,21 @@ import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.loopnest import KernelInputs
-from archloom.search.mapping.exact.spatial import NocLayout, axes_of
-from archloom.search.mapping.exact.subproblem import Lattice, order_of
+from archloom.search.mapping.exact.spatial import NocLayout, axes_of, set_array_axes
+from archloom.search.mapping.exact.subproblem import Lattice, Subproblem, order_of
 
 from .labels import Workspace
 
 
 def rebuilt(
     setup: KernelInputs,
-    spread: Ints,
+    subproblem: Subproblem,
     wiring: NocLayout,
     lattice: Lattice,
     space: Workspace,
 ) -> Ints:
-    """Return the loops [L, 4, 8] of the best mapping of a search that unrolls ``spread[L, 8]``."""
+    """Return the loops [L, 4, 8] of the best mapping of a search of a subproblem."""
+    spread, keep = subproblem.spread, subproblem.keep
     labels, outcome = space.labels, space.outcome[0]
     tiles, orders, label = [lattice.size - 1], [int(outcome["order"])], int(outcome["label"])
     while label >= 0:
@@ -34,14 +35,17 @@ def rebuilt(
             loops[level, 1], loops[level, 2] = _axes(setup, level, spread, wiring)
         loops[level, 3] = order_of(setup, level, order)
         inner = tau
+    set_array_axes(setup, loops, keep)
     return loops
 
 
-def alone(setup: KernelInputs, spread: Ints, wiring: NocLayout) -> Ints:
-    """Return the loops [1, 4, 8] of the mapping of one level that unrolls ``spread[1, 8]``."""
+def alone(setup: KernelInputs, subproblem: Subproblem, wiring: NocLayout) -> Ints:
+    """Return the loops [1, 4, 8] of the mapping of a subproblem of one level."""
+    spread = subproblem.spread
     loops = np.ones((1, 4, 8), np.int64)
     loops[0, 0], loops[0, 3] = setup.bounds // spread[0], np.arange(8)
     loops[0, 1], loops[0, 2] = _axes(setup, 0, spread, wiring)
+    set_array_axes(setup, loops, subproblem.keep)
     return loops
 
 

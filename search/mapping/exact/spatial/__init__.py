@@ -1,6 +1,7 @@
 """Unrollings: which factors of the loops run in parallel, and where they stand on the meshes.
 
-``unrollings.py`` first; ``mesh_packing.py`` says what fits a mesh, ``mesh_layouts.py`` and
+``unrollings.py`` first; ``mesh_packing.py`` says what fits a mesh, ``array_shapes.py`` how
+many rows and columns of an array that takes, ``mesh_layouts.py`` and
 ``noc_layouts.py`` are for hardware whose words take hops.
 """
 
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .array_shapes import array_of as array_of, set_array_axes as set_array_axes
     from .mesh_layouts import Layouts as Layouts, distances as distances
     from .noc_layouts import (
         UNWIRED as UNWIRED,

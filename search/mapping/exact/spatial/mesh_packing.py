@@ -8,7 +8,7 @@ from archloom.evaluators.loopnest import KernelInputs, X, Y
 
 
 @helper
-def _may_stand(setup: KernelInputs, level: int, d: int, along_x: int, along_y: int) -> bool:
+def may_stand(setup: KernelInputs, level: int, d: int, along_x: int, along_y: int) -> bool:
     """Whether a dimension may be unrolled so along x and y."""
     if not setup.both_axes and along_x > 1 and along_y > 1:
         return False
@@ -30,7 +30,7 @@ def place(setup: KernelInputs, level: int, spread: Ints, x: Ints, taken: Ints) -
         # less along x would be too much along y
         factor = max(x[d] + 1, (spread[d] * taken[d, Y] + room_y - 1) // room_y)
         while factor * taken[d, X] <= room_x and factor <= spread[d]:
-            if spread[d] % factor == 0 and _may_stand(setup, level, d, factor, spread[d] // factor):
+            if spread[d] % factor == 0 and may_stand(setup, level, d, factor, spread[d] // factor):
                 break
             factor += 1
         if factor * taken[d, X] <= room_x and factor <= spread[d]:

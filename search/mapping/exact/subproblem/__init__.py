@@ -2,7 +2,7 @@
 
 ``subproblem.py`` first; ``tile_lattice.py`` has the tiles of a level, ``stationary_runs.py`` what
 it costs that a tensor stops being stationary, ``least_runs.py`` the least of that, ``ports.py``
-cycles, ``noc_hops.py`` hops.
+cycles, ``noc_hops.py`` hops, ``array_fill.py`` cycles of an array that fills and drains.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .array_fill import (
+        ArrayFill as ArrayFill,
+        bare_fill as bare_fill,
+        fill_cycles as fill_cycles,
+        least_fill as least_fill,
+        steps_of as steps_of,
+        still_waiting as still_waiting,
+        waiting_at as waiting_at,
+    )
     from .least_runs import (
         ALL as ALL,
         LEAST as LEAST,
@@ -50,6 +59,7 @@ if TYPE_CHECKING:
         binding as binding,
         chosen as chosen,
         energy_below as energy_below,
+        free_cycles as free_cycles,
         moved as moved,
         open_ports as open_ports,
         ports_of as ports_of,

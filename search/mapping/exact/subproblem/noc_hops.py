@@ -240,5 +240,6 @@ def wired_bounds(setup: KernelInputs, subproblem: Subproblem) -> tuple[float, fl
     """Prepare a subproblem; return the least energy, cycles and used leakage of its mappings."""
     fixed, least, total = prepare(setup, subproblem)
     shared, hops = wire(setup, subproblem, total)
-    cycles = max(step_cycles(setup, total), port_cycles(setup, subproblem.units))
+    chip, dram = port_cycles(setup, subproblem.units)
+    cycles = max(step_cycles(setup, total), chip, dram)
     return fixed + least + shared + hops, cycles, leakage(setup, subproblem)

@@ -55,6 +55,14 @@ def moved(ports: Ports, port: int, units: Floats) -> float:
 
 
 @helper
+def free_cycles(ports: Ports, port: int, levels: int, cycles: float, inner: float) -> float:
+    """Cycles in which a port does not decide when a layer ends that takes ``cycles`` at least, and
+    ``inner`` on chip: the array fills and drains after levels on chip, while DRAM goes on.
+    """
+    return cycles if ports.level[port] == levels - 1 else inner
+
+
+@helper
 def priced(prices: Prices, j: int, energy: float, units: Floats) -> float:
     """Cost of an energy and of units[L, 2], by price j."""
     cost = float(prices.table[j, 0] * energy)
@@ -114,11 +122,16 @@ def energy_below(setup: KernelInputs, score: float, cycles: float, leakage_pj: f
 
 @allocating
 def open_ports(
-    setup: KernelInputs, subproblem: Subproblem, ports: Ports, most_pj: float, cycles: float
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    ports: Ports,
+    most_pj: float,
+    cycles: float,
+    inner: float,
 ) -> Ints:
     """Return the ports that can need more than so many cycles; see :func:`binding`."""
     live = np.ones(len(ports.rate), np.uint8)
-    binding(setup, subproblem, ports, most_pj, cycles, live)
+    binding(setup, subproblem, ports, most_pj, cycles, inner, live)
     (at,) = np.nonzero(live)
     return at
 
@@ -130,10 +143,11 @@ def binding(
     ports: Ports,
     most_pj: float,
     cycles: float,
+    inner: float,
     live: Flags,
 ) -> None:
     """Set live[K]: whether a port can need more than so many cycles in a mapping that costs
-    less than an energy.
+    less than an energy; a port on chip, more than ``inner`` cycles.
 
     ``most_pj`` is what the fills of keepers may cost beyond the least.
     """
@@ -156,4 +170,5 @@ def binding(
                     steepest = max(steepest, some)
         most = moved(ports, port, subproblem.units)
         most += steepest * spare if steepest > 0 else 0.0
-        live[port] = 0 if most * (1 + SCORE_ROUNDING) <= cycles * ports.rate[port] else 1
+        times = free_cycles(ports, port, levels, cycles, inner)
+        live[port] = 0 if most * (1 + SCORE_ROUNDING) <= times * ports.rate[port] else 1

@@ -373,16 +373,16 @@ def prepare(setup: KernelInputs, subproblem: Subproblem) -> tuple[float, float, 
 
 
 @helper
-def port_cycles(setup: KernelInputs, units: Floats) -> float:
-    """Cycles that ports need for units[L, 2] that are read from and written to each level."""
-    cycles = 0.0
+def port_cycles(setup: KernelInputs, units: Floats) -> tuple[float, float]:
+    """Cycles that ports on chip and of DRAM need for units[L, 2] that pass them."""
+    chip, here = 0.0, 0.0
     for level in range(units.shape[0]):
         read, written = units[level, READ_PORT], units[level, WRITE_PORT]
         rate = setup.bandwidth[level]
         here = max(read / rate[READ_PORT], written / rate[WRITE_PORT])
         here = np.ceil(max(here, (read + written) / rate[BOTH_PORTS]))
-        cycles = max(cycles, here)
-    return cycles
+        chip = max(chip, here) if level < units.shape[0] - 1 else chip
+    return chip, here
 
 
 @helper

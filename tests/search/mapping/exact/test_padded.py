@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import product
 from math import inf, log, prod
+from random import Random
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from archloom.space.mapping.constraints import MappingConstraints
 from archloom.space.workload.layer import Layer
 
 from ....cases.small_designs import casco_edge, conv, three_levels
+from ....cases.small_problems import filled
 from ....cases.sweeps import sweep
 from ....cases.wide_problems import Wide, wide_problem
 from ....oracles.enumerated_mappings import all_prices, kept, orders, tilings
@@ -73,6 +75,25 @@ def test_no_padding_is_better_than_the_best(block: int) -> None:
         assert score == pytest.approx(least, abs=1e-9), number
         assert least_score(problem) <= least + 1e-9, number
     assert compared > 2
+
+
+@pytest.mark.parametrize("block", sweep(range(6), 1))
+def test_no_padding_is_better_where_arrays_fill_and_drain(block: int) -> None:
+    compared = 0
+    for number, wide in small(10_000 * block + 5000, 8):
+        problem = wide.problem
+        if problem.setup.fanout.max() == 1 or provable(problem) == 0:
+            continue
+        problem = filled(Random(number), problem, number=0)
+        least = least_of_all(replace(wide, problem=problem))
+        if least is None:
+            continue
+        compared += 1
+        found = prove_padded(problem, PLENTY, warm_up=0).proof
+        assert found.proven, number
+        score = inf if found.best is None else found.best.score
+        assert score == pytest.approx(least, abs=1e-9), number
+    assert compared > 1
 
 
 def test_bounds_that_may_be_worth_padding_to() -> None:
@@ -148,8 +169,9 @@ def test_gaps_of_other_searches_hold_for_all_coverings(factors: str) -> None:
 def test_where_factors_are_prescribed_one_nest_is_searched() -> None:
     problem = MappingProblem.of_layer(conv(), three_levels())
     assert provable(problem)
-    meshed = replace(preset("eyeriss"), effects=Effects(fill_drain="exposed"))
-    assert not provable(MappingProblem.of_layer(conv(), meshed))
+    for mode, holds in (("exposed", True), ("overlapped", False)):
+        meshed = replace(preset("eyeriss"), effects=Effects(fill_drain=mode))
+        assert provable(MappingProblem.of_layer(conv(), meshed)) == holds
     rules = MappingConstraints(dataflow="row_stationary")
     fixed = replace(MappingProblem.of_layer(conv(), preset("eyeriss")), constraints=rules)
     assert not provable(fixed)

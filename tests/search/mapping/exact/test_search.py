@@ -27,8 +27,7 @@ from archloom.search.mapping.exact.spatial.unrollings import (
 )
 from archloom.search.mapping.random_sampling import RandomMapping
 from archloom.search.mapping.simd.searches import LocalMapping
-from archloom.space.design_space.presets import preset
-from archloom.space.hardware.effects import AccessEnergy, Effects
+from archloom.space.hardware.effects import AccessEnergy
 from archloom.space.importers.cases.reader import Case, read_cases
 from archloom.space.mapping.constraints import kept_as
 
@@ -164,13 +163,6 @@ def test_what_the_kernel_prices_otherwise_is_an_error(monkeypatch: pytest.Monkey
     monkeypatch.setattr(exact_search, "evaluate_batch", wrong)
     with pytest.raises(MismatchError, match="the kernel at"):
         proof(MappingProblem.of_layer(conv(), three_levels()), warm_up=0)
-
-
-def test_where_an_array_fills_nothing_is_proven() -> None:
-    hardware = replace(preset("eyeriss"), effects=Effects(fill_drain="exposed"))
-    found = proof(MappingProblem.of_layer(resnet_conv(), hardware), budget=3000)
-    assert found.best is not None
-    assert (found.proven, found.bound, found.gap_percent) == (False, -inf, inf)
 
 
 def test_leakage_of_instances_is_counted() -> None:
@@ -325,5 +317,3 @@ def test_a_front_that_is_cut_says_so() -> None:
     scores = [point.score for point in whole.points]
     assert cycles == sorted(cycles, reverse=True)
     assert scores == sorted(scores)
-    filled = replace(problem.hardware, effects=Effects(fill_drain="exposed"))
-    assert front(MappingProblem.of_layer(resnet_conv(), filled), 100).points == ()
