@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from benchmarks.hardware.dram_runs import Run, recorded_runs
 
 from archloom.evaluators.technology.dram.streams import FITTED, Fitted
 from archloom.evaluators.technology.dram.traffic import Service, energy_of, open_share, served
+from benchmarks.hardware.dram_runs import Run, recorded_runs
 
 MEDIAN, MOST = 0.10, 0.25
 
@@ -145,7 +145,12 @@ def main() -> int:
         print("fitted to two thirds:", fit(seen), "in use:", FITTED)
         for family in sorted({run.family for run in runs}):
             found = fit([run for run in runs if run.family != family])
-            print(line(f"{family}, fitted without", [told(r, found) for r in runs if r.family == family]))
+            print(
+                line(
+                    f"{family}, fitted without",
+                    [told(r, found) for r in runs if r.family == family],
+                )
+            )
     unseen = [told(run) for run in runs if run.unseen]
     _table("the third that is in no fit", unseen)
     _table("all runs", [told(run) for run in runs])

@@ -1,16 +1,29 @@
-"""Effects that are off in most designs: array fill and drain, network, addresses, used leakage."""
+"""Effects that are off in most designs: array fill and drain, network, addresses, used leakage, and
+rows and banks of DRAM.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from archloom.evaluators.jit import compiled, helper
-from archloom.space.workload import OUTPUTS
+from archloom.evaluators.technology.dram import (
+    BURST_BYTES,
+    BURSTS_A_BYTE,
+    ROW_BYTES,
+    rows_of_run,
+    slots_per_burst,
+)
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 from ..arrays import Flags, Floats, Ints
 from .data_reuse import (
     SPATIAL_X,
     SPATIAL_Y,
+    Runs,
     TiledNest,
     distinct_children,
+    dram_runs,
     fetched,
     tile_changes,
     used_children,
@@ -19,10 +32,20 @@ from .kernel_inputs import (
     ARRAY_COLUMNS,
     ARRAY_LEVELS,
     ARRAY_ROWS,
+    BURST_CYCLES,
+    BY_LEVEL,
+    CHANNEL_SHARE,
+    CHANNELS_LAST,
+    DRAM_ROWS,
     EXPOSED,
     FILLS,
+    OPEN_PJ,
+    READ_BIT_PJ,
     READS,
+    STANDBY_PJ,
     UPDATES,
+    WORD_BITS,
+    WRITE_BIT_PJ,
     CountedNest,
     KernelInputs,
 )
@@ -105,6 +128,8 @@ def add_extras(
     """
     if extras is None:
         return energy
+    if extras & BY_LEVEL == 0:
+        return energy
     return _with_extras(energy, setup, nest, cycles)
 
 
@@ -115,3 +140,125 @@ def _with_extras(energy: float, setup: KernelInputs, nest: CountedNest, cycles: 
         for t in range(3):
             energy += extra[level, t]
     return energy
+
+
+class DramWork(NamedTuple):
+    """What rows and banks of DRAM add to a nest.
+
+    Attributes:
+        cycles: that DRAM needs.
+        weights_pj, inputs_pj, outputs_pj: energy of opening rows, of words that bursts hold
+            besides those that were asked for, and of standby with rows open.
+    """
+
+    cycles: float
+    weights_pj: float
+    inputs_pj: float
+    outputs_pj: float
+
+
+#: assumption: bytes after which addresses go on in the next channel
+_SPREAD_BYTES = 256.0
+
+
+@helper
+def dram_work(
+    extras: int | None,
+    setup: KernelInputs,
+    nest: TiledNest,
+    keep: Flags,
+    moved: Ints,
+    cycles: float,
+) -> DramWork:
+    """What rows and banks of DRAM add, if ``setup.extras`` asks for it.
+
+    Args:
+        extras: ``setup.extras``; apart as an argument it decides whether that compiles at all.
+        setup, nest, keep: of the candidate.
+        moved: int64[3, 3], counts of DRAM.
+        cycles: that DRAM needs for them by its ports.
+    """
+    if extras is None:
+        return DramWork(cycles, 0.0, 0.0, 0.0)
+    return _dram_work(setup, nest, keep, moved, cycles)
+
+
+@helper
+def _dram_work(
+    setup: KernelInputs, nest: TiledNest, keep: Flags, moved: Ints, cycles: float
+) -> DramWork:
+    if setup.extras & DRAM_ROWS == 0:
+        return DramWork(cycles, 0.0, 0.0, 0.0)
+    dram = setup.dram
+    weights = _stream(setup, nest, keep, moved, WEIGHTS)
+    inputs = _stream(setup, nest, keep, moved, INPUTS)
+    outputs = _stream(setup, nest, keep, moved, OUTPUTS)
+    bursts = weights.bursts + inputs.bursts + outputs.bursts
+    opened = (weights.opened + inputs.opened + outputs.opened) / bursts
+    lengths = (weights.lengths + inputs.lengths + outputs.lengths) / bursts
+    # a tile moves run by run, so what is next belongs to the same run
+    slots = slots_per_burst(dram, opened, outputs.written / bursts, lengths, 1.0)
+    busy = bursts * slots * dram[BURST_CYCLES]
+    standby = busy * dram[STANDBY_PJ]
+    return DramWork(
+        max(cycles, np.ceil(busy)),
+        weights.spent_pj + standby,
+        inputs.spent_pj + standby,
+        outputs.spent_pj + standby,
+    )
+
+
+class _Stream(NamedTuple):
+    """Sums over the runs of a tensor: bursts, those that write, rows opened, bursts times the
+    bytes of their runs, and the energy of opening rows and of words that nobody asked for.
+    """
+
+    bursts: float
+    written: float
+    opened: float
+    lengths: float
+    spent_pj: float
+
+
+@helper
+def _stream(setup: KernelInputs, nest: TiledNest, keep: Flags, moved: Ints, t: int) -> _Stream:
+    dram = setup.dram
+    reads, updates = float(moved[t, READS]), float(moved[t, UPDATES])
+    row = _rows_below(keep, t)
+    runs = dram_runs(t, nest, setup.bounds, setup.window, row, dram[CHANNELS_LAST] > 0.0)
+    bits = dram[WORD_BITS + t]
+    bursts = _bursts_of_run(dram, runs, bits)
+    taken = bursts * dram[BURST_BYTES]
+    # what one channel has of a run
+    run = max(min(taken, _SPREAD_BYTES), taken * dram[CHANNEL_SHARE])
+    a_word = 1.0 / runs.words
+    number = (reads + updates) * a_word
+    rows = number * rows_of_run(dram, run)
+    if run < taken:
+        rows *= taken / run
+    # words of a burst that nobody asked for move all the same
+    more = a_word * 8.0 * taken - bits
+    spent_pj = rows * dram[OPEN_PJ]
+    spent_pj += more * (reads * dram[READ_BIT_PJ] + updates * dram[WRITE_BIT_PJ])
+    all_bursts = number * bursts
+    lengths = all_bursts * min(run, dram[ROW_BYTES])
+    return _Stream(all_bursts, updates * a_word * bursts, rows, lengths, spent_pj)
+
+
+@helper
+def _rows_below(keep: Flags, tensor: int) -> int:
+    """Number of levels up to the outermost one inside DRAM that keeps a tensor."""
+    for row in range(keep.shape[0] - 1, 0, -1):
+        if keep[row - 1, tensor]:
+            return row
+    return 0
+
+
+@helper
+def _bursts_of_run(dram: Floats, runs: Runs, bits: float) -> float:
+    """Bursts that a run takes on average."""
+    burst_bits = int(8 * dram[BURST_BYTES])
+    # a run that starts at any multiple of a step in a burst takes (length + burst - step) / burst
+    starts = (runs.starts * int(bits)) | burst_bits
+    taken = runs.words * bits + burst_bits - (starts & -starts)
+    return max(1.0, taken * 0.125 * dram[BURSTS_A_BYTE])

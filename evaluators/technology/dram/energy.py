@@ -16,7 +16,7 @@ class ChannelEnergy:
 
     Attributes:
         activate_pj: opening a row and closing it again.
-        read_pj, write_pj: of a burst.
+        read_pj, write_pj: of a burst; ``burst_bits``: its bits.
         refresh_pj: of one refresh of a rank.
         refresh_mw: of all ranks, at the rate that refresh is due.
         open_mw, closed_mw: standby of all ranks with a row open, and with none.
@@ -25,10 +25,21 @@ class ChannelEnergy:
     activate_pj: float
     read_pj: float
     write_pj: float
+    burst_bits: int
     refresh_pj: float
     refresh_mw: float
     open_mw: float
     closed_mw: float
+
+    @property
+    def read_pj_per_bit(self) -> float:
+        """Energy of a bit that is read from an open row."""
+        return self.read_pj / self.burst_bits
+
+    @property
+    def write_pj_per_bit(self) -> float:
+        """Energy of a bit that is written to an open row."""
+        return self.write_pj / self.burst_bits
 
 
 def channel_energy(channel: DramChannel) -> ChannelEnergy:
@@ -43,6 +54,7 @@ def channel_energy(channel: DramChannel) -> ChannelEnergy:
         activate_pj=pj * (p["IDD0"] * channel.row_cycle - standby),
         read_pj=pj * (p["IDD4R"] - p["IDD3N"]) * channel.burst_cycles,
         write_pj=pj * (p["IDD4W"] - p["IDD3N"]) * channel.burst_cycles,
+        burst_bits=8 * channel.burst_bytes,
         refresh_pj=refresh_pj,
         refresh_mw=refresh_pj / (t["tREFI"] * t["tCK_ns"]) * channel.ranks,
         open_mw=milliwatts * p["IDD3N"] * channel.ranks,

@@ -14,9 +14,11 @@ from ...arrays import Floats
 from .device import DramChannel
 
 #: entries of ``figures[9]`` of a channel, as kernels read it; times are slots
-(BURST_BYTES, ROW_BYTES, SPLIT, ACTIVATE, BANK_READ, BANK_WRITE, SAME_GROUP, GROUPS, TURN) = range(9)
-AHEAD: Final = 9
-FIGURES: Final = 10
+(BURST_BYTES, ROW_BYTES, SPLIT, ACTIVATE, BANK_READ, BANK_WRITE, SAME_GROUP, GROUPS, TURN) = range(
+    9
+)
+AHEAD, BURSTS_A_BYTE, ROWS_A_BYTE = 9, 10, 11
+FIGURES: Final = 12
 
 
 class Fitted(NamedTuple):
@@ -52,6 +54,8 @@ def channel_figures(channel: DramChannel, fitted: Fitted = FITTED) -> Floats:
     figures = np.empty(FIGURES)
     figures[BURST_BYTES] = channel.burst_bytes
     figures[ROW_BYTES] = channel.row_bytes
+    figures[BURSTS_A_BYTE] = 1.0 / channel.burst_bytes
+    figures[ROWS_A_BYTE] = 1.0 / channel.row_bytes
     figures[SPLIT] = channel.bank_groups if channel.groups_low else 1
     figures[ACTIVATE] = activate / (channel.ranks * slot)
     figures[BANK_READ] = fitted.conflicts * channel.row_cycle / (banks * slot)
@@ -65,14 +69,12 @@ def channel_figures(channel: DramChannel, fitted: Fitted = FITTED) -> Floats:
 
 
 @helper
-def rows_opened(figures: Floats, run_bytes: float) -> float:
-    """Rows that a burst of a stream opens on average, at most 1.
-
-    A run opens one row in each bank group that its bursts are spread over, or as many as it fills.
+def rows_of_run(figures: Floats, run_bytes: float) -> float:
+    """Rows that a run of at least a burst opens: one in each bank group that its bursts are spread
+    over, or as many as it fills.
     """
-    bursts = max(1.0, run_bytes / figures[BURST_BYTES])
-    opened = max(min(bursts, figures[SPLIT]), run_bytes / figures[ROW_BYTES])
-    return opened / bursts
+    bursts = run_bytes * figures[BURSTS_A_BYTE]
+    return max(min(bursts, figures[SPLIT]), run_bytes * figures[ROWS_A_BYTE])
 
 
 @helper
@@ -98,7 +100,7 @@ def slots_per_burst(
     fourth = 1.0 + by_activates * by_activates + by_banks * by_banks
     if figures[SAME_GROUP] > 0.0:
         # bursts of a run lie in one bank group, so they come tCCD_L apart
-        bursts = run_bytes / figures[BURST_BYTES]
+        bursts = run_bytes * figures[BURSTS_A_BYTE]
         by_group = figures[SAME_GROUP] * bursts / (bursts + figures[AHEAD])
         by_group *= alike + (1.0 - alike) / figures[GROUPS]
         by_group *= by_group

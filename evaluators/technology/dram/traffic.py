@@ -9,7 +9,15 @@ import numpy as np
 
 from .device import DramChannel
 from .energy import channel_energy
-from .streams import ACTIVATE, FITTED, Fitted, channel_figures, rows_opened, slots_per_burst
+from .streams import (
+    ACTIVATE,
+    BURSTS_A_BYTE,
+    FITTED,
+    Fitted,
+    channel_figures,
+    rows_of_run,
+    slots_per_burst,
+)
 from .walk import address_places, walk
 
 
@@ -105,7 +113,10 @@ def _opened(channel: DramChannel, stream: Stream, fitted: Fitted) -> float:
     if channel.closed_page:
         return 1.0
     if not stream.stride_bytes:
-        return rows_opened(channel_figures(channel, fitted), min(stream.run_bytes, 1e12))
+        # of one that never ends, what a long one opens
+        run = max(float(channel.burst_bytes), min(stream.run_bytes, 1e12))
+        figures = channel_figures(channel, fitted)
+        return rows_of_run(figures, run) / (run * figures[BURSTS_A_BYTE])
     pattern = np.array([*_pattern(channel, stream), channel.burst_bytes], np.int64)
     return walk(address_places(channel), pattern, closed_page=False).opened
 

@@ -83,9 +83,7 @@ def test_the_constants_are_those_that_fit_the_other_runs(runs: list[Any]) -> Non
     base = accuracy.FITTED
 
     def off(fitted: Any) -> float:
-        errors = [
-            accuracy.told(run, fitted).efficiency - run.number("efficiency") for run in seen
-        ]
+        errors = [accuracy.told(run, fitted).efficiency - run.number("efficiency") for run in seen]
         return float(np.mean(np.square(errors)))
 
     least = off(base)
