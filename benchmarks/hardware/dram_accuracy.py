@@ -157,10 +157,9 @@ def main() -> int:
     print("\nfurthest off, of the unseen third:")
     for one in sorted(unseen, key=lambda t: -t.worst)[: options.worst]:
         row = one.run.row
-        print(
-            f"  bandwidth {one.bandwidth_error:.0%}, energy {one.energy_error:.0%}: run {row['run_id']}, "
-            f"{row['config']} {row['patch']}, {row['pattern']}: {reason(one.run) or 'no reason'}"
-        )
+        errors = f"bandwidth {one.bandwidth_error:.0%}, energy {one.energy_error:.0%}"
+        what = f"run {row['run_id']}, {row['config']} {row['patch']}, {row['pattern']}"
+        print(f"  {errors}: {what}: {reason(one.run) or 'no reason'}")
     medians = [np.median([t[i] for t in unseen]) for i in (3, 4)]
     unexplained = [one for one in unseen if one.worst > MOST and not reason(one.run)]
     return int(max(medians) > MEDIAN or bool(unexplained))

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from .kernel_inputs import (
         BOTH_PORTS as BOTH_PORTS,
+        DRAM_ROWS as DRAM_ROWS,
         FILLS as FILLS,
         MAX_LEVELS as MAX_LEVELS,
         NO_FILL as NO_FILL,

@@ -314,7 +314,8 @@ def _along_axis(
     size = window[axis, SIZE]
     if reach >= size:
         return Runs(runs.words * size, 0)
-    reach = min(reach, _fresh(nest, window, row, axis))
+    if bounds[R + axis] > 1:
+        reach = min(reach, _fresh(nest, window, row, axis))
     # padding shifts where a tile starts
     step = (outputs * stride) | window[axis, PADDING] | size
     return Runs(runs.words * reach, runs.words * step)
@@ -350,14 +351,25 @@ def _along(runs: Runs, tile: int, size: int) -> Runs:
     return Runs(runs.words * tile, runs.words * (tile | size))
 
 
+def _packed(*order: int) -> int:
+    return int(sum((d + 8) << 4 * i for i, d in enumerate(order)))
+
+
+#: dimensions of weights and results from the innermost in memory, channels first and last
+_W_FIRST, _W_LAST = _packed(S, R, C, K, G), _packed(C, S, R, K, G)
+_O_FIRST, _O_LAST = _packed(Q, P, K, G, N), _packed(K, G, Q, P, N)
+
+
 @helper
-def _through(
-    bounds: Ints, nest: TiledNest, row: int, order: tuple[int, int, int, int, int]
-) -> Runs:
-    """Runs along dimensions, from the innermost."""
+def _through(bounds: Ints, nest: TiledNest, row: int, order: int) -> Runs:
+    """Runs along five dimensions, from the innermost; ``order`` has each in four bits, plus 8."""
     words = 1
-    for d in order:
-        tile, size = _held(bounds, nest, row, d), bounds[d]
+    while order:
+        d = order & 7
+        order >>= 4
+        tile, size = nest.cum[row, d], bounds[d]
+        for level in range(row, nest.spread.shape[0]):
+            tile *= nest.spread[level, d]
         if tile < size:
             return Runs(words * tile, words * (tile | size))
         words *= size
@@ -378,8 +390,8 @@ def dram_runs(
         return _input_runs(nest, bounds, window, row, last)
     if tensor == WEIGHTS:
         if last:
-            return _through(bounds, nest, row, (C, S, R, K, G))
-        return _through(bounds, nest, row, (S, R, C, K, G))
+            return _through(bounds, nest, row, _W_LAST)
+        return _through(bounds, nest, row, _W_FIRST)
     if last:
-        return _through(bounds, nest, row, (K, G, Q, P, N))
-    return _through(bounds, nest, row, (Q, P, K, G, N))
+        return _through(bounds, nest, row, _O_LAST)
+    return _through(bounds, nest, row, _O_FIRST)

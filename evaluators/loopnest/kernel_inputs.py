@@ -32,10 +32,10 @@ NO_FILL, OVERLAPPED, EXPOSED = range(3)
 #: bits of ``extras``: network, addresses and leakage by level; rows and banks of DRAM
 BY_LEVEL, DRAM_ROWS = 1, 2
 
-#: entries of ``dram[22]`` after the figures of a channel: share of a channel, bits of a
-#: word of each tensor, cycles of a burst on all channels together with refresh, energy of opening
-#: a row, for each tensor of a cycle of standby with open rows above one with closed ones, of a bit that is read
-#: and of one that is written, and whether channels are the innermost dimension
+#: entries of ``dram[22]`` after the figures of a channel: share of a channel, bits of a word of
+#: each tensor, cycles of a burst on all channels together with refresh, energy of opening a row,
+#: for each tensor of a cycle of standby with open rows above one with closed ones, of a bit that
+#: is read and of one that is written, and whether channels are the innermost dimension
 (
     CHANNEL_SHARE,
     WORD_BITS,

@@ -20,7 +20,6 @@ from ..arrays import Flags, Floats, Ints
 from .data_reuse import (
     SPATIAL_X,
     SPATIAL_Y,
-    Runs,
     TiledNest,
     distinct_children,
     dram_runs,
@@ -189,60 +188,45 @@ def _dram_work(
 ) -> DramWork:
     if setup.extras & DRAM_ROWS == 0:
         return DramWork(cycles, 0.0, 0.0, 0.0)
-    dram = setup.dram
-    weights = _stream(setup, nest, keep, moved, WEIGHTS)
-    inputs = _stream(setup, nest, keep, moved, INPUTS)
-    outputs = _stream(setup, nest, keep, moved, OUTPUTS)
-    bursts = weights.bursts + inputs.bursts + outputs.bursts
-    opened = (weights.opened + inputs.opened + outputs.opened) / bursts
-    lengths = (weights.lengths + inputs.lengths + outputs.lengths) / bursts
+    dram, last = setup.dram, setup.dram[CHANNELS_LAST] > 0.0
+    total, written, opened, lengths = 0.0, 0.0, 0.0, 0.0
+    weights_pj, inputs_pj, outputs_pj = 0.0, 0.0, 0.0
+    for t in range(3):
+        reads, updates = float(moved[t, READS]), float(moved[t, UPDATES])
+        row = _rows_below(keep, t)
+        runs = dram_runs(t, nest, setup.bounds, setup.window, row, last)
+        bits = dram[WORD_BITS + t]
+        burst_bits = int(8 * dram[BURST_BYTES])
+        # one that starts at any multiple of a step in a burst takes (length + burst - step) / burst
+        starts = (runs.starts * int(bits)) | burst_bits
+        taken = 0.125 * (runs.words * int(bits) + burst_bits - (starts & -starts))
+        taken = max(taken, dram[BURST_BYTES])
+        # what one channel has of a run
+        run = max(min(taken, _SPREAD_BYTES), taken * dram[CHANNEL_SHARE])
+        a_word = 1.0 / runs.words
+        number = (reads + updates) * a_word
+        rows = number * rows_of_run(dram, run)
+        if run < taken:
+            rows *= taken / run
+        bursts = taken * dram[BURSTS_A_BYTE]
+        total += number * bursts
+        written += updates * a_word * bursts
+        opened += rows
+        lengths += number * bursts * min(run, dram[ROW_BYTES])
+        # words of a burst that nobody asked for move all the same
+        more = a_word * 8.0 * taken - bits
+        pj = rows * dram[OPEN_PJ]
+        pj += more * (reads * dram[READ_BIT_PJ] + updates * dram[WRITE_BIT_PJ])
+        weights_pj = pj if t == WEIGHTS else weights_pj
+        inputs_pj = pj if t == INPUTS else inputs_pj
+        outputs_pj = pj if t == OUTPUTS else outputs_pj
     # a tile moves run by run, so what is next belongs to the same run
-    slots = slots_per_burst(dram, opened, outputs.written / bursts, lengths, 1.0)
-    busy = bursts * slots * dram[BURST_CYCLES]
+    a_burst = 1.0 / total
+    slots = slots_per_burst(dram, opened * a_burst, written * a_burst, lengths * a_burst, 1.0)
+    busy = total * slots * dram[BURST_CYCLES]
     standby = busy * dram[STANDBY_PJ]
-    return DramWork(
-        max(cycles, np.ceil(busy)),
-        weights.spent_pj + standby,
-        inputs.spent_pj + standby,
-        outputs.spent_pj + standby,
-    )
-
-
-class _Stream(NamedTuple):
-    """Sums over the runs of a tensor: bursts, those that write, rows opened, bursts times the
-    bytes of their runs, and the energy of opening rows and of words that nobody asked for.
-    """
-
-    bursts: float
-    written: float
-    opened: float
-    lengths: float
-    spent_pj: float
-
-
-@helper
-def _stream(setup: KernelInputs, nest: TiledNest, keep: Flags, moved: Ints, t: int) -> _Stream:
-    dram = setup.dram
-    reads, updates = float(moved[t, READS]), float(moved[t, UPDATES])
-    row = _rows_below(keep, t)
-    runs = dram_runs(t, nest, setup.bounds, setup.window, row, dram[CHANNELS_LAST] > 0.0)
-    bits = dram[WORD_BITS + t]
-    bursts = _bursts_of_run(dram, runs, bits)
-    taken = bursts * dram[BURST_BYTES]
-    # what one channel has of a run
-    run = max(min(taken, _SPREAD_BYTES), taken * dram[CHANNEL_SHARE])
-    a_word = 1.0 / runs.words
-    number = (reads + updates) * a_word
-    rows = number * rows_of_run(dram, run)
-    if run < taken:
-        rows *= taken / run
-    # words of a burst that nobody asked for move all the same
-    more = a_word * 8.0 * taken - bits
-    spent_pj = rows * dram[OPEN_PJ]
-    spent_pj += more * (reads * dram[READ_BIT_PJ] + updates * dram[WRITE_BIT_PJ])
-    all_bursts = number * bursts
-    lengths = all_bursts * min(run, dram[ROW_BYTES])
-    return _Stream(all_bursts, updates * a_word * bursts, rows, lengths, spent_pj)
+    cycles = max(cycles, np.ceil(busy))
+    return DramWork(cycles, weights_pj + standby, inputs_pj + standby, outputs_pj + standby)
 
 
 @helper
@@ -252,13 +236,3 @@ def _rows_below(keep: Flags, tensor: int) -> int:
         if keep[row - 1, tensor]:
             return row
     return 0
-
-
-@helper
-def _bursts_of_run(dram: Floats, runs: Runs, bits: float) -> float:
-    """Bursts that a run takes on average."""
-    burst_bits = int(8 * dram[BURST_BYTES])
-    # a run that starts at any multiple of a step in a burst takes (length + burst - step) / burst
-    starts = (runs.starts * int(bits)) | burst_bits
-    taken = runs.words * bits + burst_bits - (starts & -starts)
-    return max(1.0, taken * 0.125 * dram[BURSTS_A_BYTE])

@@ -3,14 +3,17 @@
 from dataclasses import dataclass
 from math import exp, inf
 
-from archloom.evaluators.loopnest import NO_FILL, MappingProblem
+from archloom.evaluators.loopnest import DRAM_ROWS, NO_FILL, MappingProblem
 
 from ..protocol import Found
 
 
 def covered(problem: MappingProblem) -> bool:
-    """Whether the search can prove anything: array fill is not in its closed form."""
-    return problem.setup.fill_drain == NO_FILL
+    """Whether the search can prove anything: array fill is not in its closed form, nor are rows and
+    banks of DRAM.
+    """
+    setup = problem.setup
+    return setup.fill_drain == NO_FILL and not (setup.extras or 0) & DRAM_ROWS
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from archloom.evaluators import Flags, Ints
-from archloom.evaluators.loopnest import MappingProblem
+from archloom.evaluators.loopnest import NO_FILL, MappingProblem
 
 from ..factorization import least_score
 from ..objectives import SCORE_ROUNDING
@@ -51,9 +51,9 @@ def prove(
         setup = setup._replace(weights=np.array(weights, np.float64))
     search = Search(setup, budget, seed, warm_up, stop, watch)
     found = search.run(covered(problem))
-    if found.bound > -inf or not covered(problem):
+    if found.bound > -inf or setup.fill_drain != NO_FILL:
         return found
-    # no choice was looked at
+    # no choice was looked at; what DRAM's rows and banks add is not in this bound either
     return replace(
         found, bound=min(search.score, least_score(problem, setup.weights) - SCORE_ROUNDING)
     )
