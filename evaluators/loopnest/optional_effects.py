@@ -118,6 +118,14 @@ def extras_pj(setup: KernelInputs, nest: CountedNest, cycles: float) -> Floats:
 
 
 @helper
+def counted_by_level(extras: int | None) -> bool:
+    """Whether ``setup.extras`` asks for :func:`extras_pj`."""
+    if extras is None:
+        return False
+    return extras & BY_LEVEL != 0
+
+
+@helper
 def add_extras(
     extras: int | None, energy: float, setup: KernelInputs, nest: CountedNest, cycles: float
 ) -> float:

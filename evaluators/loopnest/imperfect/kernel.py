@@ -20,7 +20,6 @@ from ..kernel_inputs import (
     ARRAY_LEVELS,
     ARRAY_ROWS,
     BOTH_PORTS,
-    BY_LEVEL,
     EXPOSED,
     FILLS,
     READ_PORT,
@@ -30,7 +29,7 @@ from ..kernel_inputs import (
     KernelInputs,
 )
 from ..noc import network_pj
-from ..optional_effects import dram_work
+from ..optional_effects import counted_by_level, dram_work
 from .reuse import ALL_DIMS, EVERY, FIRST, Nest, follow, moved, moved_unpadded, take, volume
 
 
@@ -296,7 +295,7 @@ def _priced(
     for t in range(3):
         energy[levels - 1, t] += work[1 + t]
         dynamic += work[1 + t]
-    if setup.extras and setup.extras & BY_LEVEL:
+    if counted_by_level(setup.extras):
         extras = _extras_pj(setup, nest, keep, totals, used, max(chip, dram))
         for level in range(levels):
             for t in range(3):
