@@ -139,7 +139,8 @@ def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) 
         per_bit = (costs.read_pj_per_bit, costs.write_pj_per_bit, costs.write_pj_per_bit)
     line, own_bits = level.width_words * word_bits, dict(level.tensor_bits)
     bits = {t: max(line, own_bits.get(t, word_bits)) for t in level.keeps}
-    return by_kind({t: tuple(wide * pj for pj in per_bit) for t, wide in bits.items()})
+    read, fill, update = per_bit
+    return by_kind({t: (wide * read, wide * fill, wide * update) for t, wide in bits.items()})
 
 
 def _dram_standby_mw(hardware: Hardware, rows_open: bool) -> float:

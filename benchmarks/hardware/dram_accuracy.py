@@ -1,6 +1,6 @@
 """How far the DRAM model is from recorded runs of a cycle-accurate simulator.
 
-    python benchmarks/hardware/dram_accuracy.py [--fit] [--worst 10]
+    python benchmarks/hardware/dram_accuracy.py [--fit] [--worst 10] [--plot FILE]
 
 A third of what was asked for, whatever the device and seed, is in no fit: all runs with the same
 streams, order and rate are either in it or not. Errors of bandwidth and energy are relative to the
@@ -133,11 +133,41 @@ def _table(title: str, found: Sequence[Told]) -> None:
         print(line(name.removeprefix("~"), groups[name]))
 
 
+def draw(found: Sequence[Told], file: str) -> None:
+    """Draw what the model says over what was recorded: bandwidth, and energy of a bit."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    moving = [one for one in found if one.efficiency]
+    kinds = {"": "independent runs", "runs at a stride": "", "streams that meet in a bank": ""}
+    kinds |= {"streams begin in the same bank": "", "closed page": ""}
+    for kind, label in kinds.items():
+        some = [one for one in moving if reason(one.run) == kind]
+        seen = [one.run.number("efficiency") for one in some]
+        left.scatter(seen, [one.efficiency for one in some], s=7, alpha=0.6, label=label or kind)
+        bits = [8 * (o.run.number("bytes_read") + o.run.number("bytes_written")) for o in some]
+        recorded = [one.run.number("e_total_pJ") / b for one, b in zip(some, bits, strict=True)]
+        right.scatter(
+            recorded, [one.energy_pj / b for one, b in zip(some, bits, strict=True)], s=7, alpha=0.6
+        )
+    for axes, title, ends in (
+        (left, "share of peak bandwidth", (0, 1)),
+        (right, "pJ/bit", (1, 400)),
+    ):
+        axes.plot(ends, ends, color="black", linewidth=0.7)
+        axes.set(xlabel=f"recorded: {title}", ylabel=f"model: {title}", xlim=ends, ylim=ends)
+    right.set(xscale="log", yscale="log")
+    left.legend(fontsize=8)
+    figure.savefig(file, dpi=110)
+
+
 def main() -> int:
     """Print tables; return 1 where a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--worst", type=int, default=10, metavar="N", help="runs to list")
+    parser.add_argument("--plot", metavar="FILE", help="draw the unseen third: .png or .svg")
     options = parser.parse_args()
     runs = recorded_runs()
     if options.fit:
@@ -153,6 +183,8 @@ def main() -> int:
             )
     unseen = [told(run) for run in runs if run.unseen]
     _table("the third that is in no fit", unseen)
+    if options.plot:
+        draw(unseen, options.plot)
     _table("all runs", [told(run) for run in runs])
     print("\nfurthest off, of the unseen third:")
     for one in sorted(unseen, key=lambda t: -t.worst)[: options.worst]:

@@ -187,14 +187,14 @@ def dram_work(
     """
     if extras is None:
         return DramWork(cycles, 0.0, 0.0, 0.0)
-    return _dram_work(setup, nest, keep, moved, cycles)
+    return _dram_work(extras, setup, nest, keep, moved, cycles)
 
 
 @helper
 def _dram_work(
-    setup: KernelInputs, nest: TiledNest, keep: Flags, moved: Ints, cycles: float
+    extras: int, setup: KernelInputs, nest: TiledNest, keep: Flags, moved: Ints, cycles: float
 ) -> DramWork:
-    if setup.extras & DRAM_ROWS == 0:
+    if extras & DRAM_ROWS == 0:
         return DramWork(cycles, 0.0, 0.0, 0.0)
     dram, last = setup.dram, setup.dram[CHANNELS_LAST] > 0.0
     total, written, opened, lengths = 0.0, 0.0, 0.0, 0.0

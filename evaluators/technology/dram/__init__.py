@@ -12,7 +12,6 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .device import (
-        DramChannel as DramChannel,
         dram_channel as dram_channel,
         dram_names as dram_names,
     )

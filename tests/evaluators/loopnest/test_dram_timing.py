@@ -43,6 +43,11 @@ def timed(hardware: Hardware, **fields: object) -> Hardware:
 
 def test_devices_are_those_that_have_a_model() -> None:
     assert sorted(DRAM_DEVICES) == dram_names()
+    for name in DRAM_DEVICES:
+        costs = channel_energy(dram_channel(name))
+        # lemma 6 of docs/explanation/bounds_proofs.md needs that nothing gives energy back
+        assert min(costs.activate_pj, costs.read_pj, costs.write_pj, costs.refresh_pj) > 0
+        assert costs.open_mw >= costs.closed_mw > 0
 
 
 def addresses(tensor, sizes, last, width):
