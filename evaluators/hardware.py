@@ -18,6 +18,7 @@ from .technology import (
     own_pj,
     technology,
 )
+from .technology.dram import channel_energy, dram_channel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +51,8 @@ class AccessCosts:
             gives by level.
         mac_pj: one multiply-accumulate.
         vector_op_pj: one operation of the vector unit.
-        leakage_pj_per_cycle: the whole chip, per clock cycle, besides ``used_leakage_pj``.
+        leakage_pj_per_cycle: the whole chip, per clock cycle, besides ``used_leakage_pj``; and
+            standby and refresh of DRAM that has ``timing``, as with all rows closed.
     """
 
     read_pj: "NDArray[np.float64]"
@@ -130,10 +132,25 @@ def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) 
     """Return read, fill and update of one access to DRAM, by tensor."""
     if level.energy is not None:
         return by_kind(dict.fromkeys(level.keeps, own_pj(level.energy)))
-    per_bit = technology(technology_name).dram(dram).pj_per_bit
+    if level.timing is None:
+        per_bit = (technology(technology_name).dram(dram).pj_per_bit,) * 3
+    else:
+        costs = channel_energy(dram_channel(level.timing.device))
+        per_bit = (costs.read_pj_per_bit, costs.write_pj_per_bit, costs.write_pj_per_bit)
     line, own_bits = level.width_words * word_bits, dict(level.tensor_bits)
     bits = {t: max(line, own_bits.get(t, word_bits)) for t in level.keeps}
-    return by_kind({t: (wide * per_bit,) * 3 for t, wide in bits.items()})
+    read, fill, update = per_bit
+    return by_kind({t: (wide * read, wide * fill, wide * update) for t, wide in bits.items()})
+
+
+def _dram_standby_mw(hardware: Hardware, rows_open: bool) -> float:
+    """Return what DRAM with rows and banks takes while nothing moves: standby and refresh."""
+    timing = hardware.levels[-1].timing
+    if timing is None:
+        return 0.0
+    costs = channel_energy(dram_channel(timing.device, timing.ranks))
+    standby_mw = costs.open_mw if rows_open else costs.closed_mw
+    return timing.channels * (standby_mw + costs.refresh_mw)
 
 
 def _dram_pj(hardware: Hardware) -> ByKind:
@@ -184,9 +201,11 @@ def event_costs(hardware: Hardware) -> EventCosts:
     tech = technology(hardware.technology)
     on_chip = tuple([level.accesses_pj for level in _levels(hardware)])
     accesses = (*on_chip, _with_drains(_dram_pj(hardware), on_chip, hardware))
-    own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
+    levels = hardware.levels
+    own = hardware.mac_pj is not None and all(v.energy or v.timing for v in levels)
     # mW over MHz is nJ
-    leakage_pj = 0.0 if own else _static_mw(hardware) / hardware.frequency_mhz * 1e3
+    static_mw = 0.0 if own else _static_mw(hardware)
+    leakage_pj = (static_mw + _dram_standby_mw(hardware, False)) / hardware.frequency_mhz * 1e3
     return EventCosts(accesses, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
 
 
@@ -328,6 +347,7 @@ def _tdp_w(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict[st
     dram = hardware.levels[-1]
     accesses = dram.bandwidth_words / dram.width_words
     parts[_DRAM] = accesses * max(map(max, _dram_pj(hardware))) * watts
+    parts[_DRAM] += _dram_standby_mw(hardware, True) * 1e-3
     own = 0.0
     for level, costs in zip(hardware.levels, levels, strict=False):
         own += level.instances * (costs.own_leakage_mw or 0.0)

@@ -262,3 +262,136 @@ def tile_changes(tensor: int, level: int, loops: Ints) -> int:
             if moving:
                 changes *= n
     return changes
+
+
+class Runs(NamedTuple):
+    """Consecutive words of a tensor in DRAM that a tile covers.
+
+    Attributes:
+        words: of a run.
+        starts: a number with as many trailing zeros in binary as the words at which runs start
+            have at the least; 0 if they start where bursts do.
+    """
+
+    words: int
+    starts: int
+
+
+@helper
+def _held(bounds: Ints, nest: TiledNest, row: int, d: int) -> int:
+    """What the tiles of level ``row - 1`` hold of a dimension, those of all that work at once."""
+    size = nest.cum[row, d]
+    for level in range(row, nest.spread.shape[0]):
+        size *= nest.spread[level, d]
+    return min(size, bounds[d])
+
+
+@helper
+def _fresh(nest: TiledNest, window: Ints, row: int, axis: int) -> int:
+    """Rows or columns by which a tile goes on if the innermost loop that moves it runs along that
+    axis, else 2^62: what it had before is not fetched again.
+    """
+    loops = nest.loops
+    for level in range(row, loops.shape[0]):
+        for i in range(8):
+            d = loops[level, ORDER, i]
+            if loops[level, TEMPORAL, d] > 1 and INPUT_DIMS >> d & 1:
+                if d < P or (d - P) % 2 != axis:
+                    return 2**62
+                kind = STRIDE if d <= Q else DILATION
+                return nest.cum[level, d] * nest.spread[level, d] * window[axis, kind]
+    return 2**62
+
+
+@helper
+def _along_axis(
+    runs: Runs, nest: TiledNest, bounds: Ints, window: Ints, row: int, axis: int
+) -> Runs:
+    """Go on with rows or columns of the input map."""
+    stride, dilation = window[axis, STRIDE], window[axis, DILATION]
+    outputs = _held(bounds, nest, row, P + axis)
+    reach = extent(outputs, _held(bounds, nest, row, R + axis), stride, dilation)
+    size = window[axis, SIZE]
+    if reach >= size:
+        return Runs(runs.words * size, 0)
+    if bounds[R + axis] > 1:
+        reach = min(reach, _fresh(nest, window, row, axis))
+    # padding shifts where a tile starts
+    step = (outputs * stride) | window[axis, PADDING] | size
+    return Runs(runs.words * reach, runs.words * step)
+
+
+@helper
+def _input_runs(nest: TiledNest, bounds: Ints, window: Ints, row: int, last: bool) -> Runs:
+    runs = Runs(1, 0)
+    if last:
+        runs = _channel_runs(runs, nest, bounds, row)
+    if not runs.starts:
+        runs = _along_axis(runs, nest, bounds, window, row, COLUMNS)
+    if not runs.starts:
+        runs = _along_axis(runs, nest, bounds, window, row, ROWS)
+    if not (last or runs.starts):
+        runs = _channel_runs(runs, nest, bounds, row)
+    if not runs.starts:
+        runs = _along(runs, _held(bounds, nest, row, N), bounds[N])
+    return runs
+
+
+@helper
+def _channel_runs(runs: Runs, nest: TiledNest, bounds: Ints, row: int) -> Runs:
+    runs = _along(runs, _held(bounds, nest, row, C), bounds[C])
+    return runs if runs.starts else _along(runs, _held(bounds, nest, row, G), bounds[G])
+
+
+@helper
+def _along(runs: Runs, tile: int, size: int) -> Runs:
+    """Go on with a dimension of which a tile has ``tile`` of ``size``."""
+    if tile >= size:
+        return Runs(runs.words * size, 0)
+    return Runs(runs.words * tile, runs.words * (tile | size))
+
+
+def _packed(*order: int) -> int:
+    return int(sum((d + 8) << 4 * i for i, d in enumerate(order)))
+
+
+#: dimensions of weights and results from the innermost in memory, channels first and last
+_W_FIRST, _W_LAST = _packed(S, R, C, K, G), _packed(C, S, R, K, G)
+_O_FIRST, _O_LAST = _packed(Q, P, K, G, N), _packed(K, G, Q, P, N)
+
+
+@helper
+def _through(bounds: Ints, nest: TiledNest, row: int, order: int) -> Runs:
+    """Runs along five dimensions, from the innermost; ``order`` has each in four bits, plus 8."""
+    words = 1
+    while order:
+        d = order & 7
+        order >>= 4
+        tile, size = nest.cum[row, d], bounds[d]
+        for level in range(row, nest.spread.shape[0]):
+            tile *= nest.spread[level, d]
+        if tile < size:
+            return Runs(words * tile, words * (tile | size))
+        words *= size
+    return Runs(words, 0)
+
+
+@helper
+def dram_runs(
+    tensor: int, nest: TiledNest, bounds: Ints, window: Ints, row: int, last: bool
+) -> Runs:
+    """Runs of a tensor's words in DRAM that one tile of level ``row - 1`` covers.
+
+    Assumption: maps lie as N, C, H, W and weights as K, C, R, S, or with channels ``last`` as
+    N, H, W, C and K, R, S, C; G stands outside of channels, and no row is padded. What a tile has
+    of the innermost dimension is a run; where it has all of it, runs of the next one join.
+    """
+    if tensor == INPUTS:
+        return _input_runs(nest, bounds, window, row, last)
+    if tensor == WEIGHTS:
+        if last:
+            return _through(bounds, nest, row, _W_LAST)
+        return _through(bounds, nest, row, _W_FIRST)
+    if last:
+        return _through(bounds, nest, row, _O_LAST)
+    return _through(bounds, nest, row, _O_FIRST)

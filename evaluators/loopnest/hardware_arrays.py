@@ -7,12 +7,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.technology.dram import (
+    BURST_BYTES,
+    FIGURES,
+    channel_energy,
+    channel_figures,
+    dram_channel,
+)
 from archloom.space.hardware import BIT_PARTS, Hardware, StorageLevel, weight_parts
 from archloom.space.workload import INPUTS, NO_ZEROS, OUTPUTS, TENSORS, WEIGHTS, Sparsity
 
 from ..arrays import Floats
 from ..hardware import AccessCosts
-from .kernel_inputs import EXPOSED, NO_FILL, OVERLAPPED
+from .kernel_inputs import (
+    BURST_CYCLES,
+    BY_LEVEL,
+    CHANNEL_SHARE,
+    CHANNELS_LAST,
+    DRAM_NUMBERS,
+    DRAM_ROWS,
+    EXPOSED,
+    NO_FILL,
+    OPEN_PJ,
+    OVERLAPPED,
+    READ_BIT_PJ,
+    STANDBY_PJ,
+    WORD_BITS,
+    WRITE_BIT_PJ,
+)
 
 #: more units than any mapping that is counted needs
 _UNLIMITED = 2.0**62
@@ -43,6 +65,9 @@ def storage_arrays(hardware: Hardware, zeros: Sparsity = NO_ZEROS) -> dict[str, 
         _storage_row(level, word_bits, weight_parts(hardware, i, zeros))
         for i, level in enumerate(hardware.levels)
     ]
+    if hardware.levels[-1].timing is not None:
+        most = _most_units(hardware, unit_parts(hardware, -1, zeros))
+        rows[-1] = rows[-1]._replace(bandwidth=tuple(min(most, r) for r in rows[-1].bandwidth))
     shared, capacity, unit, width, bandwidth = zip(*rows, strict=True)
     return {
         "shared": np.array(shared, np.int64),
@@ -106,9 +131,46 @@ def _units(parts: float, unit: int, level: StorageLevel) -> int:
     return int(min(parts // unit // level.multiple_buffering, _UNLIMITED))
 
 
-def price_arrays(costs: AccessCosts) -> dict[str, Any]:
+def _most_units(hardware: Hardware, unit: int) -> float:
+    """Units of so many parts of a bit that DRAM with rows and banks moves in a cycle at the most:
+    a burst in every slot, but for refresh.
+    """
+    figures = dram_numbers(hardware)
+    # an ulp of what follows from it must not be more than the kernel counts
+    return 8 * figures[BURST_BYTES] * BIT_PARTS / unit / figures[BURST_CYCLES] * (1 + 1e-12)
+
+
+@lru_cache(maxsize=256)
+def dram_numbers(hardware: Hardware) -> Floats:
+    """Return ``dram`` of kernel inputs; to be read only."""
+    numbers = np.zeros(DRAM_NUMBERS)
+    timing = hardware.levels[-1].timing
+    if timing is None:
+        return numbers
+    channel = dram_channel(timing.device, timing.ranks)
+    costs, mhz = channel_energy(channel), hardware.frequency_mhz
+    numbers[:FIGURES] = channel_figures(channel)
+    numbers[CHANNEL_SHARE] = 1.0 / timing.channels
+    for t, tensor in enumerate(TENSORS):
+        numbers[WORD_BITS + t] = hardware.bits(-1, tensor)
+    slot_ns = channel.slot_cycles * channel.timing["tCK_ns"] / (1.0 - channel.refresh_share)
+    # ns times MHz is thousandths of a cycle, mW over MHz nJ of a cycle
+    numbers[BURST_CYCLES] = slot_ns * mhz * 1e-3 / timing.channels
+    numbers[OPEN_PJ] = costs.activate_pj
+    open_mw = timing.channels * (costs.open_mw - costs.closed_mw)
+    numbers[STANDBY_PJ] = open_mw / mhz * 1e3 / len(TENSORS)
+    numbers[READ_BIT_PJ] = costs.read_pj_per_bit
+    numbers[WRITE_BIT_PJ] = costs.write_pj_per_bit
+    numbers[CHANNELS_LAST] = timing.layout == "channels_last"
+    return numbers
+
+
+def price_arrays(costs: AccessCosts, hardware: Hardware) -> dict[str, Any]:
     """Energies of everything that a mapping can make happen."""
     levels = (costs.hop_pj, costs.router_pj, costs.address_pj, costs.used_leakage_pj)
+    extras = BY_LEVEL if any(any(prices.tolist()) for prices in levels) else 0
+    if hardware.levels[-1].timing is not None:
+        extras |= DRAM_ROWS
     return {
         # copies, for kernels compile once more for arrays that must not be written to
         "read_pj": costs.read_pj.copy(),
@@ -120,7 +182,8 @@ def price_arrays(costs: AccessCosts) -> dict[str, Any]:
         "used_leakage_pj": costs.used_leakage_pj.copy(),
         "mac_pj": float(costs.mac_pj),
         "leakage_pj": float(costs.leakage_pj_per_cycle),
-        "extras": 1 if any(any(prices.tolist()) for prices in levels) else None,
+        "extras": extras or None,
+        "dram": dram_numbers(hardware).copy(),
     }
 
 

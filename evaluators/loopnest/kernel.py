@@ -32,6 +32,7 @@ from .data_reuse import (
     STRIDE,
     TEMPORAL,
     WEIGHT_DIMS,
+    TiledNest,
     X,
     Y,
     distinct_children,
@@ -54,7 +55,7 @@ from .kernel_inputs import (
     Workspace,
     new_workspace,
 )
-from .optional_effects import add_extras, array_cycles
+from .optional_effects import add_extras, array_cycles, dram_work
 
 #: status of a candidate: valid, or the rule it breaks
 VALID, OVER_CAPACITY, OVER_FANOUT = range(3)
@@ -269,6 +270,10 @@ def evaluate_one(
         macs *= setup.bounds[d]
     energy += macs * setup.working * setup.mac_pj
     chip = _with_array(setup, loops, keep, steps, chip)
+    work = dram_work(
+        setup.extras, setup, TiledNest(loops, cum, spread), keep, found.counts[-1], dram
+    )
+    energy, dram = energy + work.weights_pj + work.inputs_pj + work.outputs_pj, work.cycles
     cycles = max(chip, dram)
     nest = CountedNest(loops, keep, steps, found)
     energy = add_extras(setup.extras, energy, setup, nest, cycles)
@@ -300,7 +305,9 @@ def add_to_sums(
         for d in range(8):
             steps *= loops[level, TEMPORAL, d]
     _, chip, dram = _price(setup, keep, found)
-    return _with_array(setup, loops, keep, steps, chip), dram
+    tiled = TiledNest(loops, found.cum, found.spread)
+    work = dram_work(setup.extras, setup, tiled, keep, found.counts[-1], dram)
+    return _with_array(setup, loops, keep, steps, chip), work.cycles
 
 
 @helper

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators.jit import compiled
+from archloom.evaluators.technology.dram import FIGURES
 
 from ..arrays import Flags, Floats, Ints
 
@@ -27,6 +28,25 @@ MAX_LEVELS: Final = 8
 #: what of filling and draining an array counts: nothing, what cells that are double-buffered do not
 #: hide, or all of it
 NO_FILL, OVERLAPPED, EXPOSED = range(3)
+
+#: bits of ``extras``: network, addresses and leakage by level; rows and banks of DRAM
+BY_LEVEL, DRAM_ROWS = 1, 2
+
+#: entries of ``dram[22]`` after the figures of a channel: share of a channel, bits of a word of
+#: each tensor, cycles of a burst on all channels together with refresh, energy of opening a row,
+#: for each tensor of a cycle of standby with open rows above one with closed ones, of a bit that
+#: is read and of one that is written, and whether channels are the innermost dimension
+(
+    CHANNEL_SHARE,
+    WORD_BITS,
+    BURST_CYCLES,
+    OPEN_PJ,
+    STANDBY_PJ,
+    READ_BIT_PJ,
+    WRITE_BIT_PJ,
+    CHANNELS_LAST,
+) = (FIGURES + offset for offset in (0, 1, 4, 5, 6, 7, 8, 9))
+DRAM_NUMBERS: Final = FIGURES + 10
 
 
 class KernelInputs(NamedTuple):
@@ -59,9 +79,11 @@ class KernelInputs(NamedTuple):
         hop_pj, router_pj, address_pj, used_leakage_pj: float64[L], network, addresses, and
             leakage of an instance in use per cycle.
         mac_pj, leakage_pj: of a multiply-accumulate, and of the chip per cycle.
-        extras: 1 if anything has a price that
-            :func:`archloom.evaluators.loopnest.optional_effects.extras_pj` counts, else None: a
-            type of its own, for which kernels compile without all of that.
+        extras: bits of what :mod:`archloom.evaluators.loopnest.optional_effects` counts,
+            :data:`BY_LEVEL` and :data:`DRAM_ROWS`; None for nothing: a type of its own, for which
+            kernels compile without all of that.
+        dram: float64[22], of DRAM with rows and banks: the figures of a channel, then
+            :data:`CHANNEL_SHARE` and so on; zeros without.
         weights: float64[2], exponents :data:`OF_ENERGY` and :data:`OF_LATENCY` in the objective.
 
     Effects:
@@ -112,6 +134,7 @@ class KernelInputs(NamedTuple):
     mac_pj: float
     leakage_pj: float
     extras: int | None
+    dram: Floats
     fill_drain: int
     array: Ints
     weights: Floats
@@ -196,6 +219,7 @@ def unlimited(bounds: Ints, window: Ints, levels: int) -> KernelInputs:
         mac_pj=0.0,
         leakage_pj=0.0,
         extras=None,
+        dram=np.zeros(DRAM_NUMBERS),
         fill_drain=NO_FILL,
         array=np.ones(3, np.int64),
         weights=np.ones(2),

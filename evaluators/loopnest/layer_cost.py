@@ -11,7 +11,7 @@ from archloom.space.mapping import Mapping, trimmed
 from archloom.space.workload import TENSORS, WEIGHTS
 
 from ..arrays import Flags, Ints
-from .data_reuse import TEMPORAL
+from .data_reuse import TEMPORAL, TiledNest
 from .imperfect import imperfect_cost
 from .kernel import VALID, add_to_sums, evaluate_one
 from .kernel_inputs import (
@@ -23,7 +23,7 @@ from .kernel_inputs import (
     Workspace,
     new_workspace,
 )
-from .optional_effects import extras_pj
+from .optional_effects import counted_by_level, dram_work, extras_pj
 from .problem import MappingProblem
 
 #: energies of a report are multiples of 2**-8 pJ: sums are then exact in any order
@@ -243,7 +243,9 @@ def energy_by_level(
     energy: Energies = active * (
         share * reads * setup.read_pj + fills * setup.fill_pj + share * updates * setup.update_pj
     )
-    if setup.extras:
+    if counted_by_level(setup.extras):
         nest = CountedNest(loops, keep, int(loops[:, TEMPORAL].prod()), found)
         energy += extras_pj(setup, nest, cycles)
+    tiled = TiledNest(loops, found.cum, found.spread)
+    energy[-1] += dram_work(setup.extras, setup, tiled, keep, counts[-1], 0.0)[1:]
     return energy

@@ -1,9 +1,20 @@
-"""Effects that are off in most designs: array fill and drain, network, addresses, used leakage."""
+"""Effects that are off in most designs: array fill and drain, network, addresses, used leakage, and
+rows and banks of DRAM.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from archloom.evaluators.jit import compiled, helper
-from archloom.space.workload import OUTPUTS
+from archloom.evaluators.technology.dram import (
+    BURST_BYTES,
+    BURSTS_A_BYTE,
+    ROW_BYTES,
+    rows_of_run,
+    slots_per_burst,
+)
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 from ..arrays import Flags, Floats, Ints
 from .data_reuse import (
@@ -11,6 +22,7 @@ from .data_reuse import (
     SPATIAL_Y,
     TiledNest,
     distinct_children,
+    dram_runs,
     fetched,
     tile_changes,
     used_children,
@@ -19,10 +31,20 @@ from .kernel_inputs import (
     ARRAY_COLUMNS,
     ARRAY_LEVELS,
     ARRAY_ROWS,
+    BURST_CYCLES,
+    BY_LEVEL,
+    CHANNEL_SHARE,
+    CHANNELS_LAST,
+    DRAM_ROWS,
     EXPOSED,
     FILLS,
+    OPEN_PJ,
+    READ_BIT_PJ,
     READS,
+    STANDBY_PJ,
     UPDATES,
+    WORD_BITS,
+    WRITE_BIT_PJ,
     CountedNest,
     KernelInputs,
 )
@@ -96,6 +118,14 @@ def extras_pj(setup: KernelInputs, nest: CountedNest, cycles: float) -> Floats:
 
 
 @helper
+def counted_by_level(extras: int | None) -> bool:
+    """Whether ``setup.extras`` asks for :func:`extras_pj`."""
+    if extras is None:
+        return False
+    return extras & BY_LEVEL != 0
+
+
+@helper
 def add_extras(
     extras: int | None, energy: float, setup: KernelInputs, nest: CountedNest, cycles: float
 ) -> float:
@@ -104,6 +134,8 @@ def add_extras(
     Apart as an argument it decides whether that compiles at all.
     """
     if extras is None:
+        return energy
+    if extras & BY_LEVEL == 0:
         return energy
     return _with_extras(energy, setup, nest, cycles)
 
@@ -115,3 +147,100 @@ def _with_extras(energy: float, setup: KernelInputs, nest: CountedNest, cycles: 
         for t in range(3):
             energy += extra[level, t]
     return energy
+
+
+class DramWork(NamedTuple):
+    """What rows and banks of DRAM add to a nest.
+
+    Attributes:
+        cycles: that DRAM needs.
+        weights_pj, inputs_pj, outputs_pj: energy of opening rows, of words that bursts hold
+            besides those that were asked for, and of standby with rows open.
+    """
+
+    cycles: float
+    weights_pj: float
+    inputs_pj: float
+    outputs_pj: float
+
+
+#: assumption: bytes after which addresses go on in the next channel
+_SPREAD_BYTES = 256.0
+
+
+@helper
+def dram_work(
+    extras: int | None,
+    setup: KernelInputs,
+    nest: TiledNest,
+    keep: Flags,
+    moved: Ints,
+    cycles: float,
+) -> DramWork:
+    """What rows and banks of DRAM add, if ``setup.extras`` asks for it.
+
+    Args:
+        extras: ``setup.extras``; apart as an argument it decides whether that compiles at all.
+        setup, nest, keep: of the candidate.
+        moved: int64[3, 3], counts of DRAM.
+        cycles: that DRAM needs for them by its ports.
+    """
+    if extras is None:
+        return DramWork(cycles, 0.0, 0.0, 0.0)
+    return _dram_work(extras, setup, nest, keep, moved, cycles)
+
+
+@helper
+def _dram_work(
+    extras: int, setup: KernelInputs, nest: TiledNest, keep: Flags, moved: Ints, cycles: float
+) -> DramWork:
+    if extras & DRAM_ROWS == 0:
+        return DramWork(cycles, 0.0, 0.0, 0.0)
+    dram, last = setup.dram, setup.dram[CHANNELS_LAST] > 0.0
+    total, written, opened, lengths = 0.0, 0.0, 0.0, 0.0
+    weights_pj, inputs_pj, outputs_pj = 0.0, 0.0, 0.0
+    for t in range(3):
+        reads, updates = float(moved[t, READS]), float(moved[t, UPDATES])
+        row = _rows_below(keep, t)
+        runs = dram_runs(t, nest, setup.bounds, setup.window, row, last)
+        bits = dram[WORD_BITS + t]
+        burst_bits = int(8 * dram[BURST_BYTES])
+        # one that starts at any multiple of a step in a burst takes (length + burst - step) / burst
+        starts = (runs.starts * int(bits)) | burst_bits
+        taken = 0.125 * (runs.words * int(bits) + burst_bits - (starts & -starts))
+        taken = max(taken, dram[BURST_BYTES])
+        # what one channel has of a run
+        run = max(min(taken, _SPREAD_BYTES), taken * dram[CHANNEL_SHARE])
+        a_word = 1.0 / runs.words
+        number = (reads + updates) * a_word
+        rows = number * rows_of_run(dram, run)
+        if run < taken:
+            rows *= taken / run
+        bursts = taken * dram[BURSTS_A_BYTE]
+        total += number * bursts
+        written += updates * a_word * bursts
+        opened += rows
+        lengths += number * bursts * min(run, dram[ROW_BYTES])
+        # words of a burst that nobody asked for move all the same
+        more = a_word * 8.0 * taken - bits
+        pj = rows * dram[OPEN_PJ]
+        pj += more * (reads * dram[READ_BIT_PJ] + updates * dram[WRITE_BIT_PJ])
+        weights_pj = pj if t == WEIGHTS else weights_pj
+        inputs_pj = pj if t == INPUTS else inputs_pj
+        outputs_pj = pj if t == OUTPUTS else outputs_pj
+    # a tile moves run by run, so what is next belongs to the same run
+    a_burst = 1.0 / total
+    slots = slots_per_burst(dram, opened * a_burst, written * a_burst, lengths * a_burst, 1.0)
+    busy = total * slots * dram[BURST_CYCLES]
+    standby = busy * dram[STANDBY_PJ]
+    cycles = max(cycles, np.ceil(busy))
+    return DramWork(cycles, weights_pj + standby, inputs_pj + standby, outputs_pj + standby)
+
+
+@helper
+def _rows_below(keep: Flags, tensor: int) -> int:
+    """Number of levels up to the outermost one inside DRAM that keeps a tensor."""
+    for row in range(keep.shape[0] - 1, 0, -1):
+        if keep[row - 1, tensor]:
+            return row
+    return 0

@@ -197,7 +197,7 @@ def _design_inputs(
         instances=np.array([lv.instances for lv in levels], np.int64),
         weights=np.array(weights, np.float64),
         **storage_arrays(hardware, zeros),
-        **price_arrays(access_costs(hardware)),
+        **price_arrays(access_costs(hardware), hardware),
         **effect_arrays(hardware, zeros),
         **constraint_arrays(constraints, hardware, held.allowed, held.optional, held.top),
     )

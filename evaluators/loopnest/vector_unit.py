@@ -8,11 +8,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.space.hardware import Hardware
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Layer, VectorOperator
+from archloom.evaluators.technology.dram import (
+    BURST_BYTES,
+    BURSTS_A_BYTE,
+    ROW_BYTES,
+    slots_per_burst,
+)
+from archloom.space.hardware import BIT_PARTS, Hardware
+from archloom.space.workload import (
+    INPUTS,
+    NO_ZEROS,
+    OUTPUTS,
+    TENSORS,
+    WEIGHTS,
+    Layer,
+    VectorOperator,
+)
 
 from ..hardware import access_costs
-from .hardware_arrays import storage_arrays
+from .hardware_arrays import dram_numbers, storage_arrays, unit_parts
+from .kernel_inputs import BURST_CYCLES, OPEN_PJ, STANDBY_PJ
 from .layer_cost import Counts, LayerCost, whole_grains, whole_pj
 
 _READ, _WRITE = 0, 1
@@ -274,7 +289,32 @@ def _costs_of(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     costs = access_costs(hardware)
     energy = asked.reads * costs.read_pj + asked.writes * costs.write_pj
-    return whole_grains(energy), np.ceil(asked.needs / bandwidth).max(axis=-1).astype(np.int64)
+    cycles = np.ceil(asked.needs / bandwidth).max(axis=-1).astype(np.int64)
+    if hardware.levels[-1].timing is not None:
+        _add_rows(energy, cycles, asked, hardware)
+    return whole_grains(energy), cycles
+
+
+def _add_rows(
+    energy: NDArray[np.float64], cycles: NDArray[np.int64], asked: _Asked, hardware: Hardware
+) -> None:
+    """Add to energy [..., L, 3] and cycles [..., L] what rows and banks of DRAM add to maps that
+    are moved whole, one word after another.
+    """
+    figures = dram_numbers(hardware)
+    unit_bits = unit_parts(hardware, -1, NO_ZEROS) / BIT_PARTS
+    bursts = asked.needs[..., -1, :] * unit_bits / 8.0 * figures[BURSTS_A_BYTE]
+    total = np.maximum(bursts[..., 2], 1e-30)
+    # a row is opened for as much as it holds
+    opened = figures[BURST_BYTES] / figures[ROW_BYTES]
+    run, written = figures[ROW_BYTES], bursts[..., _WRITE] / total
+    slots = slots_per_burst(figures, opened, written, run, 1.0)
+    busy = bursts[..., 2] * slots * figures[BURST_CYCLES]
+    cycles[..., -1] = np.maximum(cycles[..., -1], np.ceil(busy).astype(np.int64))
+    spent = bursts[..., 2] * opened * figures[OPEN_PJ] + len(TENSORS) * busy * figures[STANDBY_PJ]
+    accesses = asked.reads[..., -1, :] + asked.writes[..., -1, :]
+    share = accesses / np.maximum(1, accesses.sum(axis=-1, keepdims=True))
+    energy[..., -1, :] += share * spent[..., None]
 
 
 def _cost_of(moved: Counts, hardware: Hardware, operations: int) -> LayerCost:

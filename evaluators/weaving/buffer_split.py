@@ -45,6 +45,9 @@ def split_hardware(
     if len(hardware.levels) == 1:
         hint = "weights of several networks need an on-chip buffer; add a level inside DRAM"
         return Infeasible("no_on_chip_memory", hardware.name, 1, 0, "", hint)
+    if hardware.levels[-1].timing is not None:
+        hint = "weaving does not know rows and banks of DRAM; leave out timing of the DRAM level"
+        return Infeasible("dram_has_timing", hardware.name, 1, 0, "", hint)
     level = hardware.levels[-2]
     whole = level.total_bytes * weight_instances(hardware, level)
     taken = int(whole * WEIGHT_SHARE) if weight_buffer_bytes is None else weight_buffer_bytes

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, cast
 
-from archloom.space.hardware import EFFECT_CHOICES, AccessEnergy, Effects
+from archloom.space.hardware import DRAM_CHOICES, EFFECT_CHOICES, AccessEnergy, DramTiming, Effects
 from archloom.space.workload import TENSORS, Tensor
 
 from .expression import Expression, Value
@@ -22,28 +22,41 @@ NUMBERS: Final = (
     *WHOLE,
 )
 #: keys of a level, beside the numbers
-LEVEL_KEYS: Final = (*NUMBERS, "multicast", "tensor_bits", "energy")
+_LEVEL_KEYS: Final = (*NUMBERS, "multicast", "tensor_bits", "energy", "timing")
 ENERGY_KEYS: Final = tuple(field.name for field in fields(AccessEnergy))
+TIMING_KEYS: Final = tuple(field.name for field in fields(DramTiming))
 EFFECT_KEYS: Final = tuple(EFFECT_CHOICES)
+
+#: keys of a level, of a parameter and of a rule
+LEVEL: Final = {
+    "required": ("name", "storage", "keeps", "mesh", "bandwidth_words"),
+    "optional": (
+        *("capacity_bytes", "width_words", "spatial_x", "spatial_y", "optional", "when"),
+        *_LEVEL_KEYS,
+    ),
+}
+PARAMETER: Final = {"required": (), "optional": ("values", "low", "high", "step", "scale", "when")}
+RULE: Final = {"required": ("name", "needed", "available", "unit", "hint"), "optional": ()}
 
 
 @dataclass(frozen=True, slots=True)
 class LevelSwitches:
     """Optional fields of a level that the template gives; see StorageLevel for their meaning.
 
-    ``numbers``, ``tensor_bits`` and ``energy`` are (name, field) pairs; None where a default
-    stands.
+    ``numbers``, ``tensor_bits``, ``energy`` and ``timing`` are (name, field) pairs; None where a
+    default stands.
     """
 
     numbers: Fields = ()
     multicast: tuple[Tensor, ...] = TENSORS
     tensor_bits: Fields = ()
     energy: Fields | None = None
+    timing: Fields | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """All fields that are given."""
-        pairs = (*self.numbers, *self.tensor_bits, *(self.energy or ()))
+        pairs = (*self.numbers, *self.tensor_bits, *(self.energy or ()), *(self.timing or ()))
         return tuple(field for _, field in pairs)
 
     def arguments(self, names: Names) -> dict[str, Any]:
@@ -62,6 +75,8 @@ class LevelSwitches:
             made["energy"] = AccessEnergy(
                 **{key: float(_amount(key, field, names)) for key, field in self.energy}
             )
+        if self.timing is not None:
+            made["timing"] = DramTiming(**{k: _timing_value(k, f, names) for k, f in self.timing})
         return made
 
 
@@ -75,6 +90,10 @@ def effects_of(given: Fields, names: Names) -> Effects:
 
 def _value(field: Field, names: Names) -> Value:
     return field.evaluate(names) if isinstance(field, Expression) else field
+
+
+def _timing_value(key: str, field: Field, names: Names) -> Any:
+    return _value(field, names) if key in DRAM_CHOICES else _amount(key, field, names, whole=True)
 
 
 def _amount(key: str, field: Field, names: Names, whole: bool = False) -> float | int:

@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final, cast
 
-from archloom.space.hardware import EFFECT_CHOICES
+from archloom.space.hardware import DRAM_CHOICES, EFFECT_CHOICES
 from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
 
 from ..errors import did_you_mean
@@ -21,7 +21,17 @@ from .expression import FUNCTIONS, Expression, ExpressionError, Value, circle, p
 from .parameter import Parameter, Scale
 from .template import Field, LevelTemplate, Rule, Template, TemplateError, missing_hint
 from .template_changes import NO_CHANGES, Changes, changed, with_values
-from .template_fields import EFFECT_KEYS, ENERGY_KEYS, LEVEL_KEYS, NUMBERS, Fields, LevelSwitches
+from .template_fields import (
+    EFFECT_KEYS,
+    ENERGY_KEYS,
+    LEVEL,
+    NUMBERS,
+    PARAMETER,
+    RULE,
+    TIMING_KEYS,
+    Fields,
+    LevelSwitches,
+)
 
 _TOP: Final = {
     "required": (
@@ -32,23 +42,13 @@ _TOP: Final = {
         *("array", "native_batch", "mac_pj", "mac_bits", "effects", SECTION),
     ),
 }
-_LEVEL: Final = {
-    "required": ("name", "storage", "keeps", "mesh", "bandwidth_words"),
-    "optional": (
-        *("capacity_bytes", "width_words", "spatial_x", "spatial_y", "optional", "when"),
-        *LEVEL_KEYS,
-    ),
-}
-_PARAMETER: Final = {"required": (), "optional": ("values", "low", "high", "step", "scale", "when")}
-_RULE: Final = {"required": ("name", "needed", "available", "unit", "hint"), "optional": ()}
 
-_ENTRIES: Final = {"level": _LEVEL, "parameter": _PARAMETER, "rule": _RULE, "assumption": MARK}
-TEMPLATE_KEYS: Final = {"template": _TOP, **_ENTRIES}
+_OTHERS: Final = {"level": LEVEL, "parameter": PARAMETER, "rule": RULE, "assumption": MARK}
+TEMPLATE_KEYS: Final = {"template": _TOP, **_OTHERS}
 """Keys of a template, of one of its levels, of a parameter, of a rule and of a mark."""
 
 _MOST_VALUES: Final = 100_000
 """Values of one parameter; more is a slip in ``step``."""
-
 _LARGEST: Final = 1e15
 """End of a range of values; hardware has no such number, and floats have all whole ones below."""
 
@@ -130,14 +130,17 @@ class _Reader:
 
     def _effects(self, data: Any) -> Fields:
         section = self._section(data, self._top.key("effects"), (), EFFECT_KEYS)
-        return tuple((key, self._choice(key, section[key])) for key in section)
+        at = self._top.key("effects").key
+        return tuple((k, self._choice(section[k], EFFECT_CHOICES[k], at(k))) for k in section)
 
-    def _choice(self, key: str, data: Any) -> Field:
-        place = self._top.key("effects").key(key)
+    def _field(self, key: str, data: Any, place: Place) -> Field:
+        known = DRAM_CHOICES.get(key)
+        return self._choice(data, known, place) if known else self._number(data, place)
+
+    def _choice(self, data: Any, known: tuple[str, ...], place: Place) -> Field:
         text = self._text(data, place)
         if text.startswith("="):
             return self._expression(text, place) or text
-        known = EFFECT_CHOICES[key]
         if text not in known:
             self._faults.add(place, f"{text!r} is not known; {did_you_mean(text, known)}")
         return text
@@ -242,7 +245,7 @@ class _Reader:
         made = []
         for name, spec in self._named(data, self._top.key("parameters")).items():
             place = self._top.key("parameters").key(name)
-            section = self._section(spec, place, **_PARAMETER)
+            section = self._section(spec, place, **PARAMETER)
             when = self._when(section, place)
             scale, values = self._values(section, place)
             try:
@@ -318,9 +321,8 @@ class _Reader:
         return tuple(made)
 
     def _rule(self, data: Any, place: Place) -> Rule:
-        section = self._section(data, place, **_RULE)
-        unit = section.get("unit", "")
-        if not isinstance(unit, str):
+        section = self._section(data, place, **RULE)
+        if not isinstance(unit := section.get("unit", ""), str):
             self._faults.add(place.key("unit"), f"must be a text, got {unit!r}")
         return Rule(
             name=self._text(section.get("name", "?"), place.key("name")),
@@ -331,13 +333,10 @@ class _Reader:
         )
 
     def _level(self, data: Any, place: Place) -> LevelTemplate:
-        section = self._section(data, place, **_LEVEL)
-        storage = section.get("storage", "sram")
-        named = self._text(storage, place.key("storage"))
-        optional = section.get("optional", False)
-        if not isinstance(optional, bool):
+        section = self._section(data, place, **LEVEL)
+        named = self._text(section.get("storage", "sram"), place.key("storage"))
+        if not isinstance(optional := section.get("optional", False), bool):
             self._faults.add(place.key("optional"), f"must be true or false, got {optional!r}")
-        capacity = section.get("capacity_bytes")
         return LevelTemplate(
             name=self._text(section.get("name", "?"), place.key("name")),
             storage=self._number(named, place.key("storage")) if named[0] == "=" else named,
@@ -346,7 +345,7 @@ class _Reader:
                 self._some(section.get("keeps", list(TENSORS)), TENSORS, place.key("keeps")),
             ),
             mesh=self._pair(section.get("mesh", [1, 1]), place.key("mesh")),
-            capacity_bytes=self._capacity(capacity, place.key("capacity_bytes")),
+            capacity_bytes=self._capacity(section, place),
             bandwidth_words=self._number(
                 section.get("bandwidth_words", 1), place.key("bandwidth_words")
             ),
@@ -359,11 +358,10 @@ class _Reader:
         )
 
     def _switches(self, section: Mapping[str, Any], place: Place) -> LevelSwitches:
-        def fields(key: str, known: tuple[str, ...], required: tuple[str, ...] = ()) -> Fields:
+        def fields(key: str, known: tuple[str, ...], required: int = 0) -> Fields:
             where = place.key(key)
-            optional = tuple(k for k in known if k not in required)
-            entries = self._section(section.get(key, {}), where, required, optional)
-            return tuple((k, self._number(v, where.key(k))) for k, v in entries.items())
+            entries = self._section(section.get(key, {}), where, known[:required], known[required:])
+            return tuple((k, self._field(k, v, where.key(k))) for k, v in entries.items())
 
         multicast = self._some(
             section.get("multicast", list(TENSORS)), TENSORS, place.key("multicast")
@@ -376,10 +374,14 @@ class _Reader:
             ),
             multicast=cast(tuple[Tensor, ...], multicast),
             tensor_bits=fields("tensor_bits", TENSORS),
-            energy=fields("energy", ENERGY_KEYS, ENERGY_KEYS[:3]) if "energy" in section else None,
+            energy=fields("energy", ENERGY_KEYS, 3) if "energy" in section else None,
+            timing=fields("timing", TIMING_KEYS, 1) if "timing" in section else None,
         )
 
-    def _capacity(self, data: Any, place: Place) -> Field | tuple[tuple[Tensor, Field], ...] | None:
+    def _capacity(
+        self, section: Mapping[str, Any], above: Place
+    ) -> Field | tuple[tuple[Tensor, Field], ...] | None:
+        data, place = section.get("capacity_bytes"), above.key("capacity_bytes")
         if data is None:
             return None
         if not isinstance(data, dict):
@@ -387,9 +389,8 @@ class _Reader:
         self._some(list(data), TENSORS, place)
         return tuple((t, self._number(data[t], place.key(t))) for t in TENSORS if t in data)
 
-    def _spatial(self, section: dict[str, Any], key: str, place: Place) -> tuple[Dim, ...]:
-        dims = self._some(section.get(key, list(DIMS)), DIMS, place.key(key))
-        return cast(tuple[Dim, ...], dims)
+    def _spatial(self, section: dict[str, Any], key: str, at: Place) -> tuple[Dim, ...]:
+        return cast(tuple[Dim, ...], self._some(section.get(key, list(DIMS)), DIMS, at.key(key)))
 
     def _some(self, data: Any, known: tuple[str, ...], place: Place) -> tuple[str, ...]:
         names = self._list(data, place)

@@ -1,6 +1,7 @@
 """One concrete accelerator: storage levels, meshes, clock, and the effects that are modelled.
 
-Read ``hardware.py``; ``effects.py`` has the switches that are off by default, ``cores.py`` finds
+Read ``hardware.py``; ``effects.py`` has the switches that are off by default, ``dram.py`` the DRAM
+that has rows and banks, ``cores.py`` finds
 the parts of a chip that run tiles side by side, ``rooms.py`` where weights of several networks
 wait, ``weight_format.py`` how many bits packed weights take, ``validation.py`` says what is wrong
 with one.
@@ -12,6 +13,10 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .cores import Cores as Cores, fusion_cores as fusion_cores
+    from .dram import (
+        DRAM_CHOICES as DRAM_CHOICES,
+        DramTiming as DramTiming,
+    )
     from .effects import (
         EFFECT_CHOICES as EFFECT_CHOICES,
         PLAIN as PLAIN,

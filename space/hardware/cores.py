@@ -18,6 +18,11 @@ _NEEDED: Final = (
     "as wide as those of DRAM"
 )
 
+_ROWS: Final = (
+    "fused groups do not know rows and banks of DRAM; leave out timing of the DRAM level to fuse "
+    "layers, or map them one by one"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Cores:
@@ -42,6 +47,8 @@ def fusion_cores(hardware: Hardware) -> Cores | Infeasible:
     """Return the cores that hold the feature maps of fused groups, or why there are none."""
     if hardware.fusion_level is not None:
         return Cores(1, hardware)
+    if hardware.levels[-1].timing is not None:
+        return _refused(hardware, _ROWS)
     if len(hardware.levels) == 1:
         return _refused(hardware, f"{_NEEDED}, but the chip has no level besides DRAM")
     outer = hardware.levels[-2]

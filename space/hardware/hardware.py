@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from archloom.space.workload import DIMS, TENSORS, Dim, Layer, Network, Tensor
 
+from .dram import DramTiming
 from .effects import PLAIN, AccessEnergy, Effects
 from .hashing import HashedOnce, fields_of
 from .validation import (
@@ -57,6 +58,8 @@ class StorageLevel(HashedOnce):
         tensor_bits: word width of single tensors, if it differs from ``word_bits``; for example
             wide partial sums.
         energy: access energies, instead of those of the technology table.
+        timing: device and channels of DRAM, whose rows, banks, bursts and refresh then count
+            (default: full bandwidth at one energy per bit). Layers are then not fused.
 
     Raises:
         ValueError: a number that is no size or rate, clusters that do not divide the mesh,
@@ -81,6 +84,7 @@ class StorageLevel(HashedOnce):
     cluster_size: int = 1
     tensor_bits: tuple[tuple[Tensor, int], ...] = ()
     energy: AccessEnergy | None = None
+    timing: DramTiming | None = None
 
     __hash__ = HashedOnce.__hash__
 
@@ -269,7 +273,8 @@ class Hardware(_Facts):
         """Position of the outermost level if all PEs share it and it keeps feature maps, else None.
 
         Fused groups hold their maps there (fusion model, "Buffer"). Its words and those of DRAM
-        must all be ``word_bits`` wide: fused groups count words of one width.
+        must all be ``word_bits`` wide: fused groups count words of one width. Nor do they know rows
+        and banks of DRAM: there is none where its level has ``timing``.
         """
         try:
             return self._known_fusion_level
@@ -281,6 +286,8 @@ class Hardware(_Facts):
     def _fusion_level(self) -> int | None:
         i = len(self.levels) - 2
         level = self.levels[i]
+        if self.levels[-1].timing is not None:
+            return None
         shared = level.instances == 1 and level.storage == "sram" and not level.private
         if any(bits != self.word_bits for v in self.levels[i:] for _, bits in v.tensor_bits):
             return None

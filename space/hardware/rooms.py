@@ -30,6 +30,12 @@ class Rooms:
 
 def rooms_of(hardware: Hardware) -> Rooms | Infeasible:
     """Return the memories of a chip, or why nothing can wait there."""
+    if hardware.levels[-1].timing is not None:
+        hint = (
+            "schedules of several networks do not know rows and banks of DRAM; leave out timing of "
+            "the DRAM level"
+        )
+        return Infeasible("dram_has_timing", hardware.name, 1, 0, "", hint)
     weights = _outermost(hardware, "weights")
     if weights is None:
         hint = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from archloom.space.workload import DIMS, TENSORS
 
 from ..errors import amount_fault, did_you_mean, is_amount, is_whole, whole_fault
+from .dram import DramTiming
 from .effects import MOST_PJ, AccessEnergy, Effects
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ def wrong_names(level: "StorageLevel", kinds: tuple[str, ...]) -> Iterator[str]:
     energy: object = level.energy
     if energy is not None and not isinstance(energy, AccessEnergy):
         yield f"energy must be an AccessEnergy, got {energy!r}"
+    timing: object = level.timing
+    if timing is not None and not isinstance(timing, DramTiming):
+        yield f"timing must be a DramTiming, got {timing!r}"
 
 
 def wrong_level_numbers(level: "StorageLevel") -> Iterator[str]:
@@ -76,6 +80,7 @@ def _cluster_fault(level: "StorageLevel") -> str:
 def wrong_level_parts(level: "StorageLevel") -> Iterator[str]:
     """Say which fields of a level do not go together; the others must have been found right."""
     yield _cluster_fault(level)
+    yield _timing_fault(level)
     size: object = level.capacity_bytes
     if (size is None) != (level.storage == "dram"):
         yield (
@@ -90,6 +95,21 @@ def wrong_level_parts(level: "StorageLevel") -> Iterator[str]:
             yield f"capacities must be from {_BYTES[0]} up to {_BYTES[1]:g} bytes, got {size!r}"
     elif size is not None:
         yield amount_fault("capacity_bytes", size, *_BYTES)
+
+
+def _timing_fault(level: "StorageLevel") -> str:
+    """Say why a level cannot be DRAM with rows and banks; empty if it can, or is none."""
+    if level.timing is None:
+        return ""
+    if level.storage != "dram":
+        return f"timing is for the level with storage dram, this one has storage {level.storage}"
+    if level.energy is not None:
+        return "timing and energy both say what an access costs; give one of them"
+    if level.instances != 1:
+        return (
+            f"with timing, mesh must be (1, 1), got {level.mesh}; give timing more channels instead"
+        )
+    return ""
 
 
 def wrong_hardware_values(hardware: "Hardware", level_class: type) -> Iterator[str]:
@@ -131,6 +151,11 @@ def wrong_levels(hardware: "Hardware") -> Iterator[str]:
         yield f"must have at most {_MOST_INSTANCES} MACs, got {hardware.macs}"
     yield _no_place_to_unpack(hardware)
     yield _no_place_to_drain(hardware)
+    if levels and levels[-1].timing is not None and hardware.effects.weight_format != "dense":
+        yield (
+            f"effects: weight_format {hardware.effects.weight_format} packs weights in DRAM, whose "
+            "runs of bytes its timing does not know; choose dense, or leave timing out"
+        )
     below = macs
     for level in levels:
         mesh = level.mesh

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators.technology import BufferCost, Technology, buffer_cost
+from archloom.evaluators.technology.dram import channel_energy, dram_channel, dram_names
 from archloom.space.design_space import LevelTemplate
 from archloom.space.hardware import AccessEnergy, Storage
 from archloom.space.workload import Tensor
@@ -97,8 +98,8 @@ class OpenLevel(NamedTuple):
         line = width * self.bits
         lines = {t: max(line, self.own_bits.get(t, 0)) for t in self.level.keeps}
         if self.kind == "dram":
-            per_bit = self.tech.dram(self.dram).pj_per_bit
-            pj = {t: (access * per_bit,) * 2 for t, access in lines.items()}
+            read, written = self._dram_bit()
+            pj = {t: (access * read, access * written) for t, access in lines.items()}
             return 0.0, 0.0, self._energies(pj, width)
         made = {t: self._buffer(size, lines[t]) for t, size in self._sizes(sizes)}
         pj = {t: (cost.read_pj, cost.write_pj) for t, cost in made.items()}
@@ -108,6 +109,16 @@ class OpenLevel(NamedTuple):
             buffers = [self._buffer(sizes[0], max(lines.values()))]
         area, leakage = (sum(b.area_mm2 for b in buffers), sum(b.leakage_mw for b in buffers))
         return area, leakage, self._energies(pj, width)
+
+    def _dram_bit(self) -> tuple[float, float]:
+        """Energy of a bit that DRAM reads, and of one that it writes, in any device."""
+        timing = self.level.switches.timing
+        if timing is None:
+            return (self.tech.dram(self.dram).pj_per_bit,) * 2
+        device = dict(timing)["device"]
+        names = [device] if isinstance(device, str) else dram_names()
+        costs = [channel_energy(dram_channel(name)) for name in names]
+        return min(c.read_pj_per_bit for c in costs), min(c.write_pj_per_bit for c in costs)
 
     def _sizes(self, sizes: tuple[float, ...]) -> list[tuple[Tensor, float]]:
         if isinstance(self.level.capacity_bytes, tuple):

@@ -128,7 +128,8 @@ class Relaxation:
             dram=floors[-1],
             dram_mm2=tech.dram(self._template.dram).phy_mm2_per_gbytes_per_s * gbytes_per_s,
         )
-        priced = structure.mac_pj is not None and all(f.level.switches.energy for f in floors)
+        given = [f.level.switches for f in floors]
+        priced = structure.mac_pj is not None and all(s.energy or s.timing for s in given)
         # mW over MHz is nJ
         leakage_pj = chip.static_mw / chip.clock_mhz * (0.0 if priced else 1e3)
         # designs add up the same parts in another order

@@ -94,6 +94,13 @@ def folded_layer(
         hardware, mapper: what it runs on, and what maps its host.
         residents: what its plan keeps in the buffer.
     """
+    if hardware.levels[-1].timing is not None:
+        hint = (
+            "layers that are folded do not know rows and banks of DRAM; leave out timing of the "
+            "DRAM level, or do not fold"
+        )
+        name = network.layers[found.host].name
+        return Infeasible("dram_has_timing", f"{hardware.name}, {name}", 1, 0, "", hint)
     placed, capacity = _Placed(network, found, group, hardware, residents), buffer_words(hardware)
     host = network.layers[found.host]
     if residents == ALONE and not group.steady:

@@ -29,6 +29,7 @@ from ..kernel_inputs import (
     KernelInputs,
 )
 from ..noc import network_pj
+from ..optional_effects import counted_by_level, dram_work
 from .reuse import ALL_DIMS, EVERY, FIRST, Nest, follow, moved, moved_unpadded, take, volume
 
 
@@ -287,7 +288,14 @@ def _priced(
     chip = max(chip, np.ceil(steps * setup.busy))
     if setup.fill_drain:
         chip += _array_cycles(setup, nest, keep, steps)
-    if setup.extras:
+    work = dram_work(
+        setup.extras, setup, TiledNest(nest.loops, nest.cum, nest.spread), keep, totals[-1], dram
+    )
+    dram = work.cycles
+    for t in range(3):
+        energy[levels - 1, t] += work[1 + t]
+        dynamic += work[1 + t]
+    if counted_by_level(setup.extras):
         extras = _extras_pj(setup, nest, keep, totals, used, max(chip, dram))
         for level in range(levels):
             for t in range(3):

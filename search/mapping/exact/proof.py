@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 from math import exp, inf
 
-from archloom.evaluators.loopnest import NO_FILL, MappingProblem
+from archloom.evaluators.loopnest import DRAM_ROWS, NO_FILL, MappingProblem
 
 from ..protocol import Found
 
 
 def covered(problem: MappingProblem) -> bool:
-    """Whether the search can prove anything: where an array fills and words take hops, orders and
-    axes of unrolled loops decide both, and it cannot.
+    """Whether the search can prove anything: rows and banks of DRAM are not in its closed form; and
+    where an array fills and words take hops, orders and axes of unrolled loops decide both.
     """
     setup = problem.setup
+    if (setup.extras or 0) & DRAM_ROWS:
+        return False
     hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
     return not (hops and setup.fill_drain != NO_FILL)
 

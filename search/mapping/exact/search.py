@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from archloom.evaluators import Flags, Ints
-from archloom.evaluators.loopnest import MappingProblem
+from archloom.evaluators.loopnest import NO_FILL, MappingProblem
 
 from ..factorization import least_score
 from ..objectives import SCORE_ROUNDING
@@ -53,7 +53,7 @@ def prove(
     found = search.run(covered(problem))
     if found.bound > -inf:
         return found
-    # no choice was looked at
+    # no choice was looked at; what DRAM's rows and banks add is not in this bound either
     return replace(
         found, bound=min(search.score, least_score(problem, setup.weights) - SCORE_ROUNDING)
     )

@@ -7,7 +7,7 @@ from math import gcd, inf
 from pathlib import Path
 from typing import Any, Final
 
-from archloom.space.hardware import AccessEnergy, Effects, Hardware, StorageLevel
+from archloom.space.hardware import AccessEnergy, DramTiming, Effects, Hardware, StorageLevel
 from archloom.space.mapping import Mapping
 from archloom.space.workload import TENSORS, Layer
 
@@ -208,6 +208,7 @@ def _level(level: Level, bits: int, no_multicast: Sequence[str], outermost: bool
         cluster_size=level.cluster_size,
         tensor_bits=tuple((tensor, level.word_bits) for tensor in TENSORS),
         energy=energy,
+        timing=None if level.timing is None else DramTiming(**level.timing.model_dump()),
     )
 
 

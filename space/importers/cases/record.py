@@ -43,6 +43,15 @@ class LevelEnergy(_Strict):
     leak_per_cycle: Energy = 0.0
 
 
+class Timing(_Strict):
+    """DRAM with rows and banks; see :class:`archloom.space.hardware.DramTiming`."""
+
+    device: str
+    channels: Count = 1
+    ranks: Count = 1
+    layout: str = "channels_first"
+
+
 class Level(_Strict):
     """A storage level; ``size_words`` null has no limit, energies null come from a technology."""
 
@@ -63,6 +72,7 @@ class Level(_Strict):
     net_energy_per_hop_pJ: Energy | None = None
     net_router_energy_pJ: Energy | None = None
     addr_gen_energy_pJ: Energy | None = None
+    timing: Timing | None = None
 
 
 class Mac(_Strict):
@@ -215,7 +225,7 @@ def _rule(error: Any) -> str:
 
 def _got(error: Any) -> str:
     if error["type"] == "extra_forbidden":
-        parts = (Level, Architecture, Mac, Problem, Loops, Temporal, Spatial, LevelEnergy)
+        parts = (Level, Architecture, Mac, Problem, Loops, Temporal, Spatial, LevelEnergy, Timing)
         known = sorted({key for model in parts for key in model.model_fields})
         hint = did_you_mean(str(error["loc"][-1]), known)
         # without a near one the list of all keys would bury the fault

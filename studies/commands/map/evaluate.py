@@ -233,10 +233,10 @@ def _summary(case: Case, result: EvaluatedCase, table: str | None) -> list[str]:
     ]
     if table:
         levels = case.hardware.levels
-        open_levels = [level.name for level in levels if level.energy is None]
+        open_levels = [v.name for v in levels if v.energy is None and v.timing is None]
         what = ", ".join([*open_levels, *(["multipliers"] if case.hardware.mac_pj is None else [])])
         lines.append(f"Energies that the files do not give come from table {table}: {what}.")
-        if levels[-1].energy is None:
+        if levels[-1].name in open_levels:
             lines.append(f"Level {levels[-1].name} is modelled as {case.hardware.dram.upper()}.")
     return lines
 

@@ -13,9 +13,11 @@ from typing import Any, Final, get_args
 from archloom.evaluators.technology import technology, technology_names
 from archloom.space.design_space import TEMPLATE_KEYS
 from archloom.space.hardware import (
+    DRAM_CHOICES,
     EFFECT_CHOICES,
     PLAIN,
     AccessEnergy,
+    DramTiming,
     Effects,
     Hardware,
     Storage,
@@ -108,6 +110,7 @@ _EXAMPLES: Final[dict[str, Any]] = {
     "multicast": ["weights"],
     "tensor_bits": {"outputs": 32},
     "energy": {"read_pj": 1.2, "fill_pj": 1.3, "update_pj": 1.3},
+    "timing": {"device": "ddr4_3200_x8", "channels": 2},
     "values": [4, 8, 16],
     "low": 4,
     "high": 16,
@@ -203,7 +206,21 @@ def _forms() -> dict[str, Form]:
         "capacity_bytes": {"anyOf": [_POSITIVE, by_tensor]},
         "tensor_bits": by_tensor,
         "energy": _object(energy, needed),
+        "timing": _timing(),
     }
+
+
+def _timing() -> Form:
+    """Return what ``timing`` of a level may hold."""
+    about, defaults = attributes(getdoc(DramTiming) or ""), _defaults(DramTiming)
+    properties = {}
+    for field in fields(DramTiming):
+        name = field.name
+        named = [{"enum": list(DRAM_CHOICES[name])}, _EXPRESSION] if name in DRAM_CHOICES else []
+        form = {"anyOf": named} if named else _POSITIVE
+        default = {"default": defaults[name]} if name in defaults else {}
+        properties[name] = {"description": about[name]} | form | default
+    return _object(properties, ("device",))
 
 
 def _object(properties: Mapping[str, Form], required: Iterable[str] = ()) -> Form:
