@@ -13,9 +13,12 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from archloom.evaluators.technology.dram.streams import FITTED, Fitted
 from archloom.evaluators.technology.dram.traffic import Service, energy_of, open_share, served

@@ -65,6 +65,7 @@ RUNS: Final = {
     "hardware/bound_ratios": ["--evaluations front.jsonl --told 8 --draws 1"],
     "fusion/planner_work": ["tiny_cnn --hardware eyeriss"],
     "fusion/weight_formats": ["--networks tiny_cnn --designs eyeriss --densities 0.2 --plans 2"],
+    "hardware/dram_accuracy": ["--worst 1"],
     "hardware/fast_convergence": [
         "run random --trials 4 --evaluations 10 --out runs",
         "table --out runs",
@@ -90,6 +91,8 @@ RUNS: Final = {
         "--repeat 0 --evaluations 500 --designs simba --networks tiny_cnn --factors imperfect",
     ],
     "mapping/bounds_gap": ["--evaluations 64 --seeds 1 --designs 1 --layers 2"],
+    "mapping/dram_decisions": ["--evaluations 60"],
+    "mapping/dram_pricing": ["--rounds 1"],
     "mapping/exact_mapping": ["cases.jsonl --objective energy"],
     "mapping/imperfect_factors": [
         "--repeat 1 --evaluations 64 --designs eyeriss --networks tiny_cnn awkward"
@@ -134,6 +137,7 @@ RUNS: Final = {
 MISSES: Final = {
     "host/against_onednn": "how fast one layer is after one schedule",
     "hardware/hardware_search": "a front of four evaluations is not proven",
+    "mapping/dram_pricing": "targets of CPU time",
     "mapping/large_layers": "targets of CPU time",
     "mapping/mapping_throughput": "targets of CPU time",
     "mapping/start_time": "targets of CPU time",

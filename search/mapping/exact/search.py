@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from archloom.evaluators import Flags, Ints
-from archloom.evaluators.loopnest import NO_FILL, MappingProblem
+from archloom.evaluators.loopnest import MappingProblem
 
 from ..factorization import least_score
 from ..objectives import SCORE_ROUNDING
