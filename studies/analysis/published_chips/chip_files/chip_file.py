@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from archloom.space import Faults
+from archloom.space.workload import Tensor
 from archloom.studies.config import (
     NETWORK,
     ConfigError,
@@ -20,6 +21,7 @@ from archloom.studies.config import (
 
 from .hardware_part import HARDWARE, SWITCHES, ChipHardware, Switch
 from .mapping_part import SEARCH, MappingSearch
+from .on_chip import ON_CHIP
 from .remarks import Measured, Remarks
 from .rows import CHIP_FIGURES, REMARKS, ROWS, Row
 
@@ -41,6 +43,8 @@ class ChipFile(Section):
         network: what runs: a network of the catalogue or a file, as in study files, with its batch.
         switches: by name, changes of the hardware with which all figures are computed once more.
             Only figures without a switch are checked.
+        on_chip: tensors that are in the outermost buffer of the chip before and after a layer
+            runs, and not in DRAM, where they fit: in this order (default: none).
         mapping: search for mappings of layers whose mapping the file does not give.
         figures: by figure, its name, allowed ratio, source and reason in all rows.
         chip: measured figures of the whole chip.
@@ -54,6 +58,7 @@ class ChipFile(Section):
     hardware: Annotated[ChipHardware, HARDWARE]
     network: Annotated[Workload, NETWORK]
     switches: Annotated[Mapping[str, Switch], SWITCHES] = field(default_factory=dict)
+    on_chip: Annotated[tuple[Tensor, ...], ON_CHIP] = ()
     mapping: Annotated[MappingSearch, SEARCH] = field(default_factory=MappingSearch)
     figures: Annotated[Mapping[str, Remarks], REMARKS] = field(default_factory=dict)
     chip: Annotated[Mapping[str, Measured], CHIP_FIGURES] = field(default_factory=dict)
