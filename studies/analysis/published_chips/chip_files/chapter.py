@@ -13,6 +13,7 @@ from archloom.space.workload import Network
 from ....errors import UserError
 from ..figures import Chapter, Figure
 from .chip_file import ChipFile
+from .hardware_part import Switch
 from .kinds import Kind, LayerRun, Runs, chip_kinds, row_kinds
 from .mapping_part import problem_of, searched_cost, written_cost
 from .on_chip import resident
@@ -24,42 +25,40 @@ Tell = Callable[[str, int, int], None]
 
 
 class _Place(NamedTuple):
-    """A layer that runs: its network, its position there, and constraints of its row.
+    """A layer that runs: its network, its position there, and what its row sets for it.
 
     Attributes:
         network: as :attr:`.rows.Row.runs_of` names it.
         layer: position in the network.
-        constraints: what they are, as a text; empty for those of the file.
+        settings: as :attr:`.rows.Row.runs_as` names them.
     """
 
     network: str
     layer: int
-    constraints: str
+    settings: str
 
 
 @dataclass(frozen=True)
 class _Costed:
-    """A hardware, and each measured layer on it, by its place."""
+    """A hardware, that of rows which change it, and each measured layer, by its place."""
 
     hardware: Hardware
+    changed: Mapping[str, Hardware]
     runs: Mapping[_Place, LayerRun]
 
     def of_row(self, row: Row) -> Runs:
         """Return the layers of a row."""
         own = [self.runs[place] for place in _places(row, row.layers)]
-        same = (row.runs_of, _rules(row))
-        everything = [v for p, v in self.runs.items() if (p.network, p.constraints) == same]
-        return Runs(self.hardware, own, everything, _network(row).batch)
-
-
-def _rules(row: Row) -> str:
-    return "" if row.constraints is None else repr(row.constraints)
+        same = (row.runs_of, row.runs_as)
+        everything = [v for p, v in self.runs.items() if (p.network, p.settings) == same]
+        design = self.changed.get(row.runs_as, self.hardware)
+        return Runs(design, own, everything, _network(row).batch)
 
 
 def _places(row: Row, layers: Iterable[int]) -> Iterator[_Place]:
     """Yield the places of layers that run as those of a row do."""
     for i in layers:
-        yield _Place(row.runs_of, i, _rules(row))
+        yield _Place(row.runs_of, i, row.runs_as)
 
 
 def _network(row: Row) -> Network:
@@ -91,11 +90,17 @@ def chip_chapter(chip: ChipFile, tell: Tell = lambda *_: None) -> Chapter:
 def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
     """Return the costs of all layers that are needed, on the chip and with each switch."""
     needed = _needed(chip)
-    designs = {"": chip.hardware.design}
-    designs |= {f" with switch {name}": switch.design for name, switch in chip.switches.items()}
+    base = {"": Switch({}, chip.hardware.design)}
+    designs = base | {f" with switch {name}": switch for name, switch in chip.switches.items()}
     faults, found = list[str](), list[_Costed]()
-    for switched, design in designs.items():
-        cost_of, runs = _costs_on(chip, design), dict[_Place, LayerRun]()
+    for switched, switch in designs.items():
+        changed = {
+            row.runs_as: chip.hardware.with_changes({**switch.changes, **row.change})
+            for row in chip.layers
+            if row.change
+        }
+        costed = _Costed(switch.design, changed, runs := dict[_Place, LayerRun]())
+        cost_of = _costs_on(chip, costed)
         for place, row in needed.items():
             layer = _network(row).layers[place.layer]
             tell(layer.name, len(found) * len(needed) + len(runs), len(designs) * len(needed))
@@ -103,14 +108,14 @@ def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
                 runs[place] = LayerRun(layer, cost_of(place, row))
             except ValueError as error:
                 faults.append(f"{chip.title}: {layer.name}{switched}: {error}")
-        found.append(_Costed(design, runs))
+        found.append(costed)
     if faults:
         raise UserError("\n".join(faults))
     return found
 
 
-def _costs_on(chip: ChipFile, design: Hardware) -> Callable[[_Place, Row], LayerCost]:
-    """Return what costs a layer of a row on a design; it maps equal layers once."""
+def _costs_on(chip: ChipFile, designs: _Costed) -> Callable[[_Place, Row], LayerCost]:
+    """Return what costs a layer of a row on the design of its row; it maps equal layers once."""
     given = {
         (row.runs_of, row.layers[0]): row
         for row in chip.layers
@@ -122,14 +127,15 @@ def _costs_on(chip: ChipFile, design: Hardware) -> Callable[[_Place, Row], Layer
         network = _network(row)
         layer, settled = network.layers[place.layer], given.get(place[:2])
         density = (1.0, 1.0) if settled is None else settled.density
-        if settled is not None and settled.mapping is not None and row.constraints is None:
+        design = designs.changed.get(place.settings, designs.hardware)
+        if settled is not None and settled.mapping is not None and not place.settings:
             return written_cost(settled.mapping, layer, density, design)
-        if place.constraints not in mappers:
+        if place.settings not in mappers:
             rules = row.constraints or chip.mapping.constraints
-            mappers[place.constraints] = replace(chip.mapping, constraints=rules).mapper()
+            mappers[place.settings] = replace(chip.mapping, constraints=rules).mapper()
         problem = problem_of(layer, density, design)
         problem = resident(problem, layer, network, chip.on_chip)
-        return searched_cost(chip.mapping, mappers[place.constraints], problem)
+        return searched_cost(chip.mapping, mappers[place.settings], problem)
 
     return cost_of
 
@@ -240,6 +246,8 @@ def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
         yield f"The mapping of {which} is {chip.mapping.sentence}."
     elif needed:
         yield "The mapping of each layer is the one that the file gives."
+    for row in (row for row in chip.layers if row.change):
+        yield f"In row *{row.name}* the hardware has {chip.hardware.stated(row.change)}."
     for name in shown:
         changes = chip.hardware.stated(chip.switches[name].changes)
         yield f"Column *{name}* is the ratio with {changes}. It is not checked."

@@ -40,7 +40,8 @@ class ChipFile(Section):
         about: what was measured and how the chip is described, in Markdown.
         source: where the measured values come from.
         hardware: the chip: a preset or template, or a mapping with its values.
-        network: what runs: a network of the catalogue or a file, as in study files, with its batch.
+        network: what runs: a network of the catalogue or a file, as in study files, with its batch
+            (default: none; then each row names its own).
         switches: by name, changes of the hardware with which all figures are computed once more.
             Only figures without a switch are checked.
         on_chip: tensors that are in the outermost buffer of the chip before and after a layer
@@ -56,7 +57,7 @@ class ChipFile(Section):
     about: Annotated[str, text()] = ""
     source: Annotated[str, text("(?s).*\\S", form="say where the values come from")]
     hardware: Annotated[ChipHardware, HARDWARE]
-    network: Annotated[Workload, NETWORK]
+    network: Annotated[Workload | None, NETWORK.or_none()] = None
     switches: Annotated[Mapping[str, Switch], SWITCHES] = field(default_factory=dict)
     on_chip: Annotated[tuple[Tensor, ...], ON_CHIP] = ()
     mapping: Annotated[MappingSearch, SEARCH] = field(default_factory=MappingSearch)

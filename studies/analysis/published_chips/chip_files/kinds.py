@@ -96,6 +96,11 @@ class Kind:
     share: bool = False
 
 
+
+def _peak_tops(hardware: Hardware) -> float:
+    return 2e-6 * hardware.macs * hardware.frequency_mhz
+
+
 #: by key; those of levels are beside them (``LEVEL_mb``, ``LEVEL_energy_mj``)
 KINDS: Final[dict[str, Kind]] = {
     "latency_ms": Kind("latency, ms", "time of the layers, in ms", lambda r: r.seconds * 1e3),
@@ -139,6 +144,11 @@ KINDS: Final[dict[str, Kind]] = {
         "achieved TOP/s",
         "operations in a second, two for a MAC, in 10^12",
         lambda r: 2e-12 * r.macs / r.seconds,
+    ),
+    "peak_tops": Kind(
+        "peak, TOP/s",
+        "peak of the hardware that the layers run on, in 10^12 operations per second",
+        lambda r: _peak_tops(r.hardware),
     ),
     "utilisation_percent": Kind(
         "utilisation, %",
@@ -213,10 +223,6 @@ def _area_mm2(hardware: Hardware) -> float:
 
 def _part_area(part: str) -> Callable[[Hardware], float]:
     return lambda hardware: hardware_cost(hardware).area_breakdown_mm2[part]
-
-
-def _peak_tops(hardware: Hardware) -> float:
-    return 2e-6 * hardware.macs * hardware.frequency_mhz
 
 
 CHIP_KINDS: Final[dict[str, ChipKind]] = {

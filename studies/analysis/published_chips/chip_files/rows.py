@@ -1,7 +1,7 @@
 """Measured layers of a chip file: which they are, how they are mapped, and their figures."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from archloom.studies.config import (
     text,
 )
 
-from .hardware_part import ChipHardware, Switch
+from .hardware_part import VALUES, ChipHardware, Switch
 from .kinds import CHIP_KINDS, CHIP_OF_LEVELS, KINDS, OF_LEVELS, chip_kinds, row_kinds
 from .mapping_part import ROW_CONSTRAINTS, WRITTEN, Written, written_cost
 from .remarks import MEASURED, Measured, Remarks, check_reason
@@ -41,6 +41,7 @@ _KEYS: Final = {
     "input_zeros": _SHARE,
     "weight_zeros": _SHARE,
     "constraints": ROW_CONSTRAINTS,
+    "change": VALUES,
     "source": text(),
     "reason": text(),
 }
@@ -53,6 +54,9 @@ _MOST_ROWS: Final = 2000
 
 #: of a row for several layers, which have different values of these
 _OF_ONE: Final = ("mapping", "input_zeros", "weight_zeros")
+
+#: a row that has one of these says something without a figure
+_SETTINGS: Final = {*_OF_ONE, "constraints", "change"}
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Row:
         mapping: of the layer; None for what a search finds.
         density: shares of nonzero weights and inputs.
         constraints: on the mappings of the row's layers, in place of the file's; None for those.
+        change: values of the hardware for this row, by key path, beside those of the file.
         remarks: of all figures of the row.
         entry: as it stands in the file.
     """
@@ -78,6 +83,7 @@ class Row:
     mapping: Written | None = None
     density: tuple[float, float] = (1.0, 1.0)
     constraints: MappingConstraints | None = None
+    change: Mapping[str, Any] = field(default_factory=dict)
     remarks: Remarks = field(default_factory=Remarks)
     entry: Any = field(default=None, compare=False)
 
@@ -90,6 +96,12 @@ class Row:
     def runs_of(self) -> str:
         """Stands for the network of the row: rows that name the same one have equal texts."""
         return "" if self.network is None else repr(self.network.reference)
+
+    @property
+    def runs_as(self) -> str:
+        """Stands for what the row sets for its layers alone; empty if nothing."""
+        rules = "" if self.constraints is None else repr(self.constraints)
+        return rules + (repr(sorted(self.change.items())) if self.change else "")
 
 
 def _read_rows(entries: Any, beside: Reading) -> tuple[Row, ...]:
@@ -133,13 +145,18 @@ def _wrong_divisors(rows: list[Row]) -> Iterator[tuple[Place, str]]:
 def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     if not isinstance(entry, dict):
         raise ValueError(f"{entry!r} must be a mapping of figures, such as {{latency_ms: 1.5}}")
-    chip, workload = beside.before.get("hardware"), beside.before.get("network")
     faults, layers = Faults(), tuple[int, ...]()
+    if "change" in entry:
+        with collecting(faults, "change"):
+            beside = _with_changes(VALUES.read(entry["change"], beside), beside)
+    chip, workload = beside.before.get("hardware"), beside.before.get("network")
     if _NETWORK in entry:
         workload = None
         with collecting(faults, _NETWORK):
             workload = NETWORK.read(entry[_NETWORK], beside)
     network = None if workload is None else workload.network
+    if network is None and _NETWORK not in (*beside.before, *entry):
+        faults.add(Place(), "needs a network: that of the file, or its own")
     with collecting(faults, *([_LAYERS] if _LAYERS in entry else [])):
         if network is not None:
             # a row with a network of its own is of all its layers if it names none
@@ -148,15 +165,15 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     for key in (key for key in _OF_ONE if key in entry and len(layers) > 1):
         message = f"is for rows of one layer; {name} has {len(layers)}: give each its own row"
         faults.add(Place(keys=(key,)), message)
-    for key in (key for key in ("constraints", "on_chip") if "mapping" in entry):
+    for key in (key for key in ("constraints", "change", "on_chip") if "mapping" in entry):
         if key in entry or beside.before.get(key):
             message = f"is for layers that a search maps; leave it or {key} out"
             faults.add(Place(keys=("mapping",)), message)
-    if not faults and not figures and not any(key in said for key in _OF_ONE):
+    if not faults and not figures and not said.keys() & _SETTINGS:
         faults.add(Place(), f"has no figure; known: {', '.join(KINDS)}")
     density = (1.0 - said.get("weight_zeros", 0.0), 1.0 - said.get("input_zeros", 0.0))
     remarks = Remarks(source=said.get("source"), reason=said.get("reason"))
-    settled = (said.get("mapping"), density, said.get("constraints"))
+    settled = (said.get("mapping"), density, said.get("constraints"), said.get("change", {}))
     row = Row(name, layers, workload, figures, *settled, remarks, entry)
     if chip is not None and network is not None and len(layers) == 1 and not faults:
         with collecting(faults, "mapping"):
@@ -164,6 +181,16 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     if faults:
         raise EntryError(faults)
     return row
+
+
+def _with_changes(changes: Mapping[str, Any], beside: Reading) -> Reading:
+    """Return what a row reads beside its keys: the hardware with the row's changes."""
+    chip = beside.before.get("hardware")
+    if chip is None or not changes:
+        return beside
+    for switch in beside.before.get("switches", {}).values():
+        chip.with_changes({**switch.changes, **changes})
+    return replace(beside, before={**beside.before, "hardware": chip.changed(changes)})
 
 
 def _read_keys(
@@ -273,6 +300,7 @@ _ABOUTS: Final = {
     "input_zeros": "share of zeros among the inputs of the layer",
     "weight_zeros": "share of zeros among the weights of the layer",
     "constraints": "constraints on the mappings of the row's layers, in place of the file's",
+    "change": "other values of the hardware for this row, by key path of the template",
     "source": "where the measured values of the row come from",
     "reason": "why the values of the row differ",
 }
