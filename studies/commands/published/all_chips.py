@@ -49,7 +49,7 @@ def as_chapter(path: Path) -> Chapter:
 def print_ratios(found: Sequence[Chapter], console: "Console") -> None:
     """Print the figures of all chapters: first those outside their range, then by the ratio."""
     rows = [(chapter.title, figure) for chapter in found for figure in chapter.figures]
-    rows.sort(key=lambda row: (row[1].holds, -_distance(row[1].ratio)))
+    rows.sort(key=lambda row: (row[1].holds, -distance(row[1].ratio)))
     table = plain_table("Ratios of archloom to measured figures, worst first")
     for head in ("chip", "figure"):
         table.add_column(head, overflow="fold")
@@ -70,6 +70,6 @@ def print_ratios(found: Sequence[Chapter], console: "Console") -> None:
         )
 
 
-def _distance(ratio: float) -> float:
+def distance(ratio: float) -> float:
     """Return how far a ratio is from 1; a half is as far as twice."""
     return abs(log(ratio)) if ratio > 0 else inf

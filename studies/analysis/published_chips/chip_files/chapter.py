@@ -151,7 +151,7 @@ def _needed(chip: ChipFile) -> Mapping[_Place, Row]:
         layers: Iterable[int] = row.layers if row.figures or row.name in divisors else ()
         if any(kinds[key].share for key in row.figures):
             layers = [i for i, layer in enumerate(_network(row).layers) if layer.uses_macs]
-        found |= {place: row for place in _places(row, layers)}
+        found |= dict.fromkeys(_places(row, layers), row)
     networks = list(dict.fromkeys(place.network for place in found))
     return dict(sorted(found.items(), key=lambda item: (networks.index(item[0][0]), item[0])))
 

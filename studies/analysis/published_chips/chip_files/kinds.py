@@ -96,7 +96,6 @@ class Kind:
     share: bool = False
 
 
-
 def _peak_tops(hardware: Hardware) -> float:
     return 2e-6 * hardware.macs * hardware.frequency_mhz
 

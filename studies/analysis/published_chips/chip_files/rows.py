@@ -365,9 +365,7 @@ REMARKS: Final = Key(
     form=lambda: {
         "type": "object",
         "properties": {key: Remarks.form() for key in (*KINDS, *CHIP_KINDS)},
-        "patternProperties": {
-            f"{end}$": Remarks.form() for end in (*OF_LEVELS, *CHIP_OF_LEVELS)
-        },
+        "patternProperties": {f"{end}$": Remarks.form() for end in (*OF_LEVELS, *CHIP_OF_LEVELS)},
         "additionalProperties": False,
     },
 ).like({"latency_ms": {"allowed": [0.8, 1.0], "reason": "fill and drain are not modelled"}})

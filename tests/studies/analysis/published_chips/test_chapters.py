@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from archloom.studies.analysis.published_chips.catalogue import PAGE as CHIPS
+from archloom.studies.analysis.published_chips.catalogue import PAGE as CHIPS, built_in
 from archloom.studies.analysis.published_chips.chip_files import (
     chip_chapter,
     own_chips,
@@ -15,7 +15,8 @@ from archloom.studies.analysis.published_chips.chip_files import (
 from archloom.studies.analysis.published_chips.chip_files.mapping_part import written_cost
 from archloom.studies.analysis.published_chips.figures import Figure
 from archloom.studies.commands.cli import app
-from archloom.studies.commands.published.chips import HEAD, chapters, markdown
+from archloom.studies.commands.published.chip_pages import HEAD, markdown, page
+from archloom.studies.commands.published.chips import chapters
 from archloom.studies.config import find_hardware
 
 from ....source_tree import ROOT
@@ -23,22 +24,50 @@ from ....source_tree import ROOT
 PAGE = ROOT / "docs" / "validation" / "validation.md"
 
 
+#: chips with a page of their own
+OTHERS = [name for name in built_in() if name not in CHIPS]
+
+
 @pytest.fixture(scope="module")
-def found():
-    return chapters(CHIPS, Console(stderr=True))
+def everything():
+    names = [*CHIPS, *OTHERS]
+    return dict(zip(names, chapters(names, Console(stderr=True)), strict=True))
 
 
-def test_every_band_holds(found):
-    figures = [f for chapter in found for f in chapter.figures]
-    assert [f.name for f in figures if not f.holds] == []
-    assert sum(f.band is not None for f in figures) == 22
-    assert all(f.source and f.reason for f in figures)
+@pytest.fixture(scope="module")
+def found(everything):
+    return [everything[name] for name in CHIPS]
 
 
-def test_the_page_is_what_the_command_writes(found):
-    text = markdown(found)
+def test_every_band_holds(everything):
+    figures = [(name, f) for name, chapter in everything.items() for f in chapter.figures]
+    assert [(name, f.name) for name, f in figures if not f.holds] == []
+    assert [(name, f.name) for name, f in figures if not (f.source and f.reason)] == []
+    # a chip that nothing is checked of is no chip that we are held to
+    checked = {name for name, f in figures if f.band is not None}
+    assert set(everything) - checked == {"scnn", "dual_side_tensor_core"}
+
+
+def test_the_page_is_what_the_command_writes(everything):
+    text = markdown(everything)
     assert text.startswith(HEAD)
     assert PAGE.read_text() == text
+    rows = [line for line in text.splitlines() if line.startswith("| [")]
+    assert len(rows) == len(everything)
+    for (name, chapter), row in zip(everything.items(), rows, strict=True):
+        cells = [cell.strip() for cell in row.split(" | ")]
+        assert chapter.title in cells[0], name
+        assert cells[1] == str(len(chapter.figures))
+        others = [f for f in chapter.figures if f.band is None]
+        if others:
+            far = max(max(f.ratio, 1 / f.ratio) for f in others)
+            shown = float(cells[5].split(" ")[0])
+            assert max(shown, 1 / shown) == pytest.approx(far, abs=0.02)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_pages_of_chips_are_what_the_command_writes(everything, name):
+    assert (PAGE.parent / f"{name}.md").read_text() == page(everything[name])
 
 
 def test_json_has_every_figure(found):
