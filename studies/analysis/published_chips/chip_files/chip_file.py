@@ -87,6 +87,10 @@ def read_chip(path: Path) -> ChipFile:
         found = ChipFile.read(document.data, Reading(path.parent))
     for fault in wrong:
         faults.add(document.place(fault.place.keys), fault.message)
+    for row in () if faults else found.layers:
+        if row.network is None:
+            lacks = "needs a network: that of the file, or its own"
+            faults.add(document.place(("layers", row.name)), lacks)
     if not faults and not found.chip and not any(row.figures for row in found.layers):
         faults.add(document.place(()), "has no measured figure; give some under layers or chip")
     if faults:

@@ -155,8 +155,6 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
         with collecting(faults, _NETWORK):
             workload = NETWORK.read(entry[_NETWORK], beside)
     network = None if workload is None else workload.network
-    if network is None and _NETWORK not in (*beside.before, *entry):
-        faults.add(Place(), "needs a network: that of the file, or its own")
     with collecting(faults, *([_LAYERS] if _LAYERS in entry else [])):
         if network is not None:
             # a row with a network of its own is of all its layers if it names none

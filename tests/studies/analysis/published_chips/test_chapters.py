@@ -62,7 +62,7 @@ def test_the_page_is_what_the_command_writes(everything):
         if others:
             far = max(max(f.ratio, 1 / f.ratio) for f in others)
             shown = float(cells[5].split(" ")[0])
-            assert max(shown, 1 / shown) == pytest.approx(far, abs=0.02)
+            assert max(shown, 1 / shown) == pytest.approx(far, rel=0.01)
 
 
 @pytest.mark.parametrize("name", OTHERS)
