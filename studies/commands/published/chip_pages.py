@@ -26,17 +26,17 @@ range are not checked. The last column gives the reason for the difference.
 _SUMMARY: Final = """
 ## All chips
 
-One row for each chip and simulator: its figures, how many of them have an allowed range and how many are outside of
-it, the ratios of those that are checked, and the worst ratio of the others with its reason. `archloom validate --all`
-prints the ratio of every figure.
+One row for each chip and simulator: how many figures it has, how many of them have an allowed
+range and how many are outside of it, the ratios of those that are checked, and the worst ratio of
+all with its reason. `archloom validate --all` prints the ratio of every figure.
 
-| chip | figures | checked | outside | ratios of those | worst ratio of the others | reason |
+| chip | figures | checked | outside | checked ratios | worst ratio of all | reason |
 |---|---|---|---|---|---|---|
 """
 
 
 def markdown(found: Mapping[str, Chapter]) -> str:
-    """Return docs/validation/validation.md: a summary of all chips, and those of the page in full."""
+    """Return docs/validation/validation.md: a row for each chip, and some of them in full."""
     parts = [HEAD, _SUMMARY, *(_summary(name, chapter) for name, chapter in found.items())]
     for name in PAGE:
         chapter = found[name]
@@ -48,8 +48,7 @@ def markdown(found: Mapping[str, Chapter]) -> str:
 def _summary(name: str, chapter: Chapter) -> str:
     checked = [figure for figure in chapter.figures if figure.band is not None]
     ratios = sorted(figure.ratio for figure in checked)
-    others = [figure for figure in chapter.figures if figure.band is None]
-    worst = max(others, key=lambda figure: distance(figure.ratio), default=None)
+    worst = max(chapter.figures, key=lambda figure: distance(figure.ratio))
     place = f"#{_anchor(chapter.title)}" if name in PAGE else f"{name}.md"
     cells = (
         f"[{chapter.title}]({place})",
@@ -57,8 +56,8 @@ def _summary(name: str, chapter: Chapter) -> str:
         str(len(checked)),
         str(sum(not figure.holds for figure in checked)),
         f"{ratios[0]:.3f} to {ratios[-1]:.3f}" if ratios else "",
-        "" if worst is None else f"{worst.ratio:.3f} ({worst.name})",
-        "" if worst is None else worst.reason,
+        f"{worst.ratio:.3f} ({worst.name})",
+        worst.reason,
     )
     return _row(cells)
 
@@ -73,13 +72,14 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
-def page(chapter: Chapter) -> str:
-    """Return the page of one chip file."""
+def page(chapter: Chapter, source: str) -> str:
+    """Return the page of one chip, by its name or the path of its file."""
     about = f"{chapter.text.strip()}\n\n" if chapter.text.strip() else ""
     run = "".join(f"{sentence}\n" for sentence in chapter.run)
     ratio = (
         "The ratio is the figure of archloom divided by the measured one. Figures without an "
-        "allowed\nrange are not checked; `!` marks those outside of it.\n\n"
+        "allowed\nrange are not checked; `!` marks those outside of it. "
+        f"`archloom validate {source} --markdown`\nprints this page.\n\n"
     )
     table = "".join(_table(chapter, "measured"))
     return f"# {chapter.title}\n\n{about}{run}\n{ratio}{table}"

@@ -101,7 +101,7 @@ def compare_chips(source: Path | None, shown: Shown, console: "Console") -> bool
     if shown.as_json:
         print(json.dumps([_chapter_json(chapter) for chapter in found], allow_nan=False))
     elif shown.as_markdown:
-        print(page(found[0]), end="")
+        print(page(found[0], str(source)), end="")
     else:
         for chapter in found:
             _print_chapter(chapter, console)

@@ -229,16 +229,12 @@ def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
     yield (
         f"The hardware is `{names.name}`{having}, at {design.frequency_mhz:g} MHz with energies of "
         f"table `{design.technology}`."
-        + (f" It runs {', '.join(_networks(chip))}." if chip.layers else "")
+        + (f" It runs {'; '.join(_networks(chip))}." if chip.layers else "")
     )
     if names.change:
         yield f"Changed values of the hardware: {chip.hardware.stated(names.change)}."
     if chip.on_chip:
-        level = design.levels[design.fusion_level or 0].name
-        yield (
-            f"Before and after a layer its {', '.join(chip.on_chip)} are in `{level}` where they "
-            "fit, in this order; weights only if those of the whole network do."
-        )
+        yield _kept_sentence(chip.on_chip, design)
     needed = {place[:2] for place in _needed(chip)}
     given = {(row.runs_of, row.layers[0]) for row in chip.layers if row.mapping is not None}
     if needed - given:
@@ -254,6 +250,17 @@ def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
     if any(remarks.allowed is None for remarks in _all_remarks(chip)):
         low, high = DEFAULT_ALLOWED
         yield f"The allowed range is {low:g} to {high:g} where the file gives none."
+
+
+def _kept_sentence(tensors: Sequence[str], design: Hardware) -> str:
+    assert design.fusion_level is not None, "a file that keeps tensors elsewhere is not read"
+    level = design.levels[design.fusion_level].name
+    whole = "; weights only if those of the whole network do" if "weights" in tensors else ""
+    order = " (in this order)" if len(tensors) > 1 else ""
+    return (
+        f"Before and after a layer runs, {' and '.join(tensors)} are in `{level}` if they fit"
+        f"{order}{whole}."
+    )
 
 
 def _networks(chip: ChipFile) -> Iterator[str]:
