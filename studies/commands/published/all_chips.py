@@ -53,12 +53,17 @@ def print_ratios(found: Sequence[Chapter], console: "Console") -> None:
     table = plain_table("Ratios of archloom to measured figures, worst first")
     for head in ("chip", "figure"):
         table.add_column(head, overflow="fold")
-    for head in ("ratio", "allowed", ""):
+    table.add_column("ratio", justify="right", no_wrap=True)
+    switched = any(explanation(figure) for _, figure in rows)
+    if switched:
+        table.add_column("with a switch", overflow="fold")
+    for head in ("allowed", ""):
         table.add_column(head, justify="right", no_wrap=True)
     for title, figure in rows:
         band = "" if figure.band is None else f"{figure.band[0]:.3g} to {figure.band[1]:.3g}"
-        cells = (title, figure.name, f"{figure.ratio:.3f}", band, "" if figure.holds else "!")
-        table.add_row(*map(plain, cells))
+        why = (explanation(figure),) if switched else ()
+        cells = (title, figure.name, f"{figure.ratio:.3f}", *why, band)
+        table.add_row(*map(plain, (*cells, "" if figure.holds else "!")))
     print_whole(table, console)
     for chapter in found:
         checked = [figure for figure in chapter.figures if figure.band is not None]
@@ -68,6 +73,18 @@ def print_ratios(found: Sequence[Chapter], console: "Console") -> None:
             f"{outside} outside the allowed range",
             console,
         )
+
+
+def explanation(figure: Figure) -> str:
+    """Return the ratio with the switch that brings it nearest to 1; empty if none brings it nearer.
+
+    Differences of less than 1% are no explanation.
+    """
+    ratios = {name: value / figure.theirs for name, value in figure.switched.items()}
+    best = min(ratios, key=lambda name: distance(ratios[name]), default=None)
+    if best is None or distance(ratios[best]) > distance(figure.ratio) - 0.01:
+        return ""
+    return f"{ratios[best]:.3f}: {best}"
 
 
 def distance(ratio: float) -> float:
