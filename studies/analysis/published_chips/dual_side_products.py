@@ -88,7 +88,13 @@ def _figures() -> Iterator[Figure]:
         name, published = f"{a:g} of A and {b:g} of B left, time over dense", time / TIMES[1.0, 1.0]
         in_part = vectors_share(a, VECTORS[0]) * vectors_share(b, VECTORS[1])
         yield Figure(
-            name, cycles(a, b) / dense, published, SOURCE, None, "every vector is full in the model"
+            name,
+            cycles(a, b) / dense,
+            published,
+            SOURCE,
+            None,
+            "every vector is full in the model",
+            {"vectors in part": in_part},
         )
         yield Figure(
             f"{name}, vectors in part",

@@ -144,6 +144,7 @@ def _speedups(
         source,
         None,
         "in the model vectors are always full, and no PE waits",
+        {"vectors in part": dense / random},
     )
     yield Figure(
         f"{title}: speed-up, vectors in part",

@@ -49,16 +49,21 @@ def as_chapter(path: Path) -> Chapter:
 def print_ratios(found: Sequence[Chapter], console: "Console") -> None:
     """Print the figures of all chapters: first those outside their range, then by the ratio."""
     rows = [(chapter.title, figure) for chapter in found for figure in chapter.figures]
-    rows.sort(key=lambda row: (row[1].holds, -_distance(row[1].ratio)))
+    rows.sort(key=lambda row: (row[1].holds, -distance(row[1].ratio)))
     table = plain_table("Ratios of archloom to measured figures, worst first")
     for head in ("chip", "figure"):
         table.add_column(head, overflow="fold")
-    for head in ("ratio", "allowed", ""):
+    table.add_column("ratio", justify="right", no_wrap=True)
+    switched = any(explanation(figure) for _, figure in rows)
+    if switched:
+        table.add_column("with a switch", overflow="fold")
+    for head in ("allowed", ""):
         table.add_column(head, justify="right", no_wrap=True)
     for title, figure in rows:
         band = "" if figure.band is None else f"{figure.band[0]:.3g} to {figure.band[1]:.3g}"
-        cells = (title, figure.name, f"{figure.ratio:.3f}", band, "" if figure.holds else "!")
-        table.add_row(*map(plain, cells))
+        why = (explanation(figure),) if switched else ()
+        cells = (title, figure.name, f"{figure.ratio:.3f}", *why, band)
+        table.add_row(*map(plain, (*cells, "" if figure.holds else "!")))
     print_whole(table, console)
     for chapter in found:
         checked = [figure for figure in chapter.figures if figure.band is not None]
@@ -70,6 +75,18 @@ def print_ratios(found: Sequence[Chapter], console: "Console") -> None:
         )
 
 
-def _distance(ratio: float) -> float:
+def explanation(figure: Figure) -> str:
+    """Return the ratio with the switch that brings it nearest to 1; empty if none brings it nearer.
+
+    Differences of less than 1% are no explanation.
+    """
+    ratios = {name: value / figure.theirs for name, value in figure.switched.items()}
+    best = min(ratios, key=lambda name: distance(ratios[name]), default=None)
+    if best is None or distance(ratios[best]) > distance(figure.ratio) - 0.01:
+        return ""
+    return f"{ratios[best]:.3f}: {best}"
+
+
+def distance(ratio: float) -> float:
     """Return how far a ratio is from 1; a half is as far as twice."""
     return abs(log(ratio)) if ratio > 0 else inf

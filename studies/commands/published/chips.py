@@ -1,7 +1,7 @@
 """``archloom validate``: measured figures of chips beside ours, of the catalogue or of a file."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -10,7 +10,6 @@ from archloom.space import did_you_mean
 from archloom.studies.analysis.published_chips import (
     PAGE,
     Chapter,
-    Figure,
     built_in,
     chip_chapter,
     read_chip,
@@ -19,6 +18,7 @@ from archloom.studies.rendering.text import LiveLine, new_console, plain, print_
 
 from ...errors import UserError
 from .all_chips import as_chapter, print_ratios
+from .chip_pages import cells_of, markdown, page
 from .chip_picture import draw_ratios
 
 if TYPE_CHECKING:
@@ -95,16 +95,30 @@ def compare_chips(source: Path | None, shown: Shown, console: "Console") -> bool
     """
     from rich.console import Console
 
+    if source is None and shown.as_markdown:
+        return _print_page(shown)
     found = chapters(PAGE if source is None else [source], Console(stderr=True))
     if shown.as_json:
         print(json.dumps([_chapter_json(chapter) for chapter in found], allow_nan=False))
     elif shown.as_markdown:
-        print(markdown(found) if source is None else page(found[0]), end="")
+        print(page(found[0], str(source)), end="")
     else:
         for chapter in found:
             _print_chapter(chapter, console)
         if source is not None:
             _print_run(found[0], console)
+    _draw(found, shown)
+    return all(figure.holds for chapter in found for figure in chapter.figures)
+
+
+def _print_page(shown: Shown) -> bool:
+    """Print the page of all chips; True if every band holds."""
+    from rich.console import Console
+
+    # in the order of the page, then those that have a page of their own
+    names = [*PAGE, *(name for name in built_in() if name not in PAGE)]
+    found = chapters(names, Console(stderr=True))
+    print(markdown(dict(zip(names, found, strict=True))), end="")
     _draw(found, shown)
     return all(figure.holds for chapter in found for figure in chapter.figures)
 
@@ -173,7 +187,7 @@ def _print_chapter(chapter: Chapter, console: "Console") -> None:
         # on narrow terminals words are cut in two rather than short
         table.add_column(plain(name), justify=side, overflow="fold")
     for f in chapter.figures:
-        cells = (f.name, *_cells(f, chapter.switches), f.reason)
+        cells = (f.name, *cells_of(f, chapter.switches), f.reason)
         table.add_row(*map(plain, cells), style=None if f.holds else "red")
     console.print(table)
 
@@ -188,57 +202,3 @@ def _print_run(chapter: Chapter, console: "Console") -> None:
         f"the allowed range, {wrong} outside",
         console,
     )
-
-
-def _cells(figure: Figure, switches: Sequence[str] = ()) -> tuple[str, ...]:
-    band = "" if figure.band is None else f"{figure.band[0]:g} to {figure.band[1]:g}"
-    mark = "" if figure.holds else " !"
-    others = (f"{figure.switched[name] / figure.theirs:.3f}" for name in switches)
-    ratio = f"{figure.ratio:.3f}{mark}"
-    return f"{figure.ours:.4g}", f"{figure.theirs:.4g}", ratio, *others, band
-
-
-HEAD: Final = """# Comparison with published chips
-
-This page shows how close the cost model comes to the published time, power, energy, traffic and
-area of real chips, and why figures differ. `archloom validate` computes every figure of the page
-and prints it beside the published one. Its exit code is 1 if a ratio is outside its allowed range.
-`archloom validate --markdown` prints this page. `archloom validate CASES.jsonl` compares access
-counts, energy and cycles with recorded outputs of Timeloop
-([timeloop.md](../reference/timeloop.md)). A further check of the model is a simulator that executes
-loop nests step by step ([oracle.md](oracle.md)). Eyeriss on VGG-16 has a page of its own
-([eyeriss_vgg16.md](eyeriss_vgg16.md)); measurements of your own chip are compared in the same way
-([own_chip_validation.md](../how_to/own_chip_validation.md)).
-
-The ratio is the figure of archloom divided by the published figure. Figures without an allowed
-range are not checked. The last column gives the reason for the difference.
-"""
-
-
-def markdown(found: Iterable[Chapter]) -> str:
-    """Return docs/validation/validation.md."""
-    parts = [HEAD]
-    for chapter in found:
-        parts.append(f"\n## {chapter.title}\n\n{chapter.text.strip()}\n\n")
-        parts += _table(chapter, "published")
-    return "".join(parts)
-
-
-def page(chapter: Chapter) -> str:
-    """Return the page of one chip file."""
-    about = f"{chapter.text.strip()}\n\n" if chapter.text.strip() else ""
-    run = "".join(f"{sentence}\n" for sentence in chapter.run)
-    ratio = (
-        "The ratio is the figure of archloom divided by the measured one. Figures without an "
-        "allowed\nrange are not checked; `!` marks those outside of it.\n\n"
-    )
-    table = "".join(_table(chapter, "measured"))
-    return f"# {chapter.title}\n\n{about}{run}\n{ratio}{table}"
-
-
-def _table(chapter: Chapter, theirs: str) -> Iterator[str]:
-    heads = ("figure", "archloom", theirs, "ratio", *chapter.switches, "allowed", "source")
-    yield f"| {' | '.join((*heads, 'reason'))} |\n|{'---|' * (len(heads) + 1)}\n"
-    for f in chapter.figures:
-        cells = (f.name, *_cells(f, chapter.switches), f.source, f.reason)
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"

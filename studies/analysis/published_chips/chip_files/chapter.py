@@ -1,15 +1,22 @@
 """Figures of a chip file: what the model computes beside what was measured."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
+from archloom.evaluators.loopnest import LayerCost
+from archloom.search.mapping import Mapper
 from archloom.space.hardware import Hardware
+from archloom.space.workload import Network
 
 from ....errors import UserError
 from ..figures import Chapter, Figure
 from .chip_file import ChipFile
-from .kinds import CHIP_KINDS, LayerRun, Runs, row_kinds
-from .mapping_part import searched_cost, written_cost
+from .hardware_part import Switch
+from .kinds import Kind, LayerRun, Runs, chip_kinds, row_kinds
+from .mapping_part import problem_of, searched_cost, written_cost
+from .on_chip import resident
 from .remarks import DEFAULT_ALLOWED, Measured, Remarks, quoted, with_ratios
 from .rows import Row
 
@@ -17,16 +24,46 @@ from .rows import Row
 Tell = Callable[[str, int, int], None]
 
 
+class _Place(NamedTuple):
+    """A layer that runs: its network, its position there, and what its row sets for it.
+
+    Attributes:
+        network: as :attr:`.rows.Row.runs_of` names it.
+        layer: position in the network.
+        settings: as :attr:`.rows.Row.runs_as` names them.
+    """
+
+    network: str
+    layer: int
+    settings: str
+
+
 @dataclass(frozen=True)
 class _Costed:
-    """A hardware, and each measured layer on it, by its position in the network."""
+    """A hardware, that of rows which change it, and each measured layer, by its place."""
 
     hardware: Hardware
-    runs: Mapping[int, LayerRun]
+    changed: Mapping[str, Hardware]
+    runs: Mapping[_Place, LayerRun]
 
     def of_row(self, row: Row) -> Runs:
         """Return the layers of a row."""
-        return Runs(self.hardware, [self.runs[i] for i in row.layers], list(self.runs.values()))
+        own = [self.runs[place] for place in _places(row, row.layers)]
+        same = (row.runs_of, row.runs_as)
+        everything = [v for p, v in self.runs.items() if (p.network, p.settings) == same]
+        design = self.changed.get(row.runs_as, self.hardware)
+        return Runs(design, own, everything, _network(row).batch)
+
+
+def _places(row: Row, layers: Iterable[int]) -> Iterator[_Place]:
+    """Yield the places of layers that run as those of a row do."""
+    for i in layers:
+        yield _Place(row.runs_of, i, row.runs_as)
+
+
+def _network(row: Row) -> Network:
+    assert row.network is not None, "a file without a network is not read"
+    return row.network.network
 
 
 def chip_chapter(chip: ChipFile, tell: Tell = lambda *_: None) -> Chapter:
@@ -53,55 +90,100 @@ def chip_chapter(chip: ChipFile, tell: Tell = lambda *_: None) -> Chapter:
 def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
     """Return the costs of all layers that are needed, on the chip and with each switch."""
     needed = _needed(chip)
-    designs = {"": chip.hardware.design}
-    designs |= {f" with switch {name}": switch.design for name, switch in chip.switches.items()}
-    given = {row.layers[0]: row for row in chip.layers if len(row.layers) == 1 and row.settles}
+    base = {"": Switch({}, chip.hardware.design)}
+    designs = base | {f" with switch {name}": switch for name, switch in chip.switches.items()}
     faults, found = list[str](), list[_Costed]()
-    for switched, design in designs.items():
-        mapper, runs = chip.mapping.mapper(), dict[int, LayerRun]()
-        for i in needed:
-            layer, row = chip.network.network.layers[i], given.get(i)
+    for switched, switch in designs.items():
+        changed = {
+            row.runs_as: chip.hardware.with_changes({**switch.changes, **row.change})
+            for row in chip.layers
+            if row.change
+        }
+        costed = _Costed(switch.design, changed, runs := dict[_Place, LayerRun]())
+        cost_of = _costs_on(chip, costed)
+        for place, row in needed.items():
+            layer = _network(row).layers[place.layer]
             tell(layer.name, len(found) * len(needed) + len(runs), len(designs) * len(needed))
-            density = (1.0, 1.0) if row is None else row.density
             try:
-                if row is not None and row.mapping is not None:
-                    cost = written_cost(row.mapping, layer, density, design)
-                else:
-                    cost = searched_cost(chip.mapping, mapper, layer, density, design)
-                runs[i] = LayerRun(layer, cost)
+                runs[place] = LayerRun(layer, cost_of(place, row))
             except ValueError as error:
                 faults.append(f"{chip.title}: {layer.name}{switched}: {error}")
-        found.append(_Costed(design, runs))
+        found.append(costed)
     if faults:
         raise UserError("\n".join(faults))
     return found
 
 
-def _needed(chip: ChipFile) -> Sequence[int]:
-    """Return the positions of the layers that are measured; all, where a figure is a share."""
+def _costs_on(chip: ChipFile, designs: _Costed) -> Callable[[_Place, Row], LayerCost]:
+    """Return what costs a layer of a row on the design of its row; it maps equal layers once."""
+    given = {
+        (row.runs_of, row.layers[0]): row
+        for row in chip.layers
+        if len(row.layers) == 1 and row.settles
+    }
+    mappers = dict[str, Mapper]()
+
+    def cost_of(place: _Place, row: Row) -> LayerCost:
+        network = _network(row)
+        layer, settled = network.layers[place.layer], given.get(place[:2])
+        density = (1.0, 1.0) if settled is None else settled.density
+        design = designs.changed.get(place.settings, designs.hardware)
+        if settled is not None and settled.mapping is not None and not place.settings:
+            return written_cost(settled.mapping, layer, density, design)
+        if place.settings not in mappers:
+            rules = row.constraints or chip.mapping.constraints
+            mappers[place.settings] = replace(chip.mapping, constraints=rules).mapper()
+        problem = problem_of(layer, density, design)
+        problem = resident(problem, layer, network, chip.on_chip)
+        return searched_cost(chip.mapping, mappers[place.settings], problem)
+
+    return cost_of
+
+
+def _needed(chip: ChipFile) -> Mapping[_Place, Row]:
+    """Return the layers that are measured, each with a row of it; all of a network, where a
+    figure is a share. They come in the order of their networks.
+    """
     kinds = row_kinds(chip.hardware.design)
-    if any(kinds[key].share for row in chip.layers for key in row.figures):
-        return [i for i, layer in enumerate(chip.network.network.layers) if layer.uses_macs]
-    return sorted({i for row in chip.layers for i in row.layers if row.figures})
+    found = dict[_Place, Row]()
+    divisors = {m.divided_by for row in chip.layers for m in row.figures.values()}
+    for row in chip.layers:
+        layers: Iterable[int] = row.layers if row.figures or row.name in divisors else ()
+        if any(kinds[key].share for key in row.figures):
+            layers = [i for i, layer in enumerate(_network(row).layers) if layer.uses_macs]
+        found |= dict.fromkeys(_places(row, layers), row)
+    networks = list(dict.fromkeys(place.network for place in found))
+    return dict(sorted(found.items(), key=lambda item: (networks.index(item[0][0]), item[0])))
 
 
 def _of_chip(chip: ChipFile, base: _Costed, switched: Mapping[str, _Costed]) -> Iterator[Figure]:
+    kinds = chip_kinds(chip.hardware.design)
     for key, measured in chip.chip.items():
-        kind, remarks = CHIP_KINDS[key], _remarks(chip, key, measured)
+        kind, remarks = kinds[key], _remarks(chip, key, measured)
         others = {name: kind.of_chip(costed.hardware) for name, costed in switched.items()}
         name = remarks.name or kind.name
         yield _figure(remarks, name, measured, (kind.of_chip(base.hardware), others), chip)
 
 
 def _of_rows(chip: ChipFile, base: _Costed, switched: Mapping[str, _Costed]) -> Iterator[Figure]:
-    kinds = row_kinds(chip.hardware.design)
+    kinds, rows = row_kinds(chip.hardware.design), {row.name: row for row in chip.layers}
     for row in chip.layers:
         for key, measured in row.figures.items():
             kind, general = kinds[key], chip.figures.get(key, Remarks())
-            others = {name: kind.of_runs(costed.of_row(row)) for name, costed in switched.items()}
+            divisor = None if measured.divided_by is None else rows[measured.divided_by]
+            value = partial(_value, kind, row, divisor)
+            others = {name: value(costed) for name, costed in switched.items()}
             name = measured.name or f"{row.name}, {general.name or kind.name}"
+            if divisor is not None and measured.name is None:
+                name = f"{name.rsplit(', ', 1)[0]}, over that of {divisor.name}"
             remarks = _remarks(chip, key, measured, row)
-            yield _figure(remarks, name, measured, (kind.of_runs(base.of_row(row)), others), chip)
+            yield _figure(remarks, name, measured, (value(base), others), chip)
+
+
+def _value(kind: Kind, row: Row, divisor: Row | None, costed: _Costed) -> float:
+    """Return the figure of a row, divided by that of another if there is one."""
+    own = kind.of_runs(costed.of_row(row))
+    return own if divisor is None else own / kind.of_runs(costed.of_row(divisor))
 
 
 def _remarks(chip: ChipFile, key: str, measured: Measured, row: Row | None = None) -> Remarks:
@@ -144,24 +226,49 @@ def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
     names, design = chip.hardware.names, chip.hardware.design
     values = [f"`{name}: {value}`" for name, value in names.set.items()]
     having = f" with {', '.join(values)}" if values else ""
-    batch = chip.network.network.batch
-    images = f", {batch} inputs in a pass" if batch > 1 else ""
     yield (
         f"The hardware is `{names.name}`{having}, at {design.frequency_mhz:g} MHz with energies of "
-        f"table `{design.technology}`. It runs `{chip.network.label}`{images}."
+        f"table `{design.technology}`."
+        + (f" It runs {'; '.join(_networks(chip))}." if chip.layers else "")
     )
     if names.change:
         yield f"Changed values of the hardware: {chip.hardware.stated(names.change)}."
-    needed = set(_needed(chip))
-    given = {row.layers[0] for row in chip.layers if row.mapping is not None}
+    if chip.on_chip:
+        yield _kept_sentence(chip.on_chip, design)
+    needed = {place[:2] for place in _needed(chip)}
+    given = {(row.runs_of, row.layers[0]) for row in chip.layers if row.mapping is not None}
     if needed - given:
         which = "each layer for which the file gives none" if needed & given else "each layer"
         yield f"The mapping of {which} is {chip.mapping.sentence}."
     elif needed:
         yield "The mapping of each layer is the one that the file gives."
+    for row in (row for row in chip.layers if row.change):
+        yield f"In row *{row.name}* the hardware has {chip.hardware.stated(row.change)}."
     for name in shown:
         changes = chip.hardware.stated(chip.switches[name].changes)
         yield f"Column *{name}* is the ratio with {changes}. It is not checked."
     if any(remarks.allowed is None for remarks in _all_remarks(chip)):
         low, high = DEFAULT_ALLOWED
         yield f"The allowed range is {low:g} to {high:g} where the file gives none."
+
+
+def _kept_sentence(tensors: Sequence[str], design: Hardware) -> str:
+    assert design.fusion_level is not None, "a file that keeps tensors elsewhere is not read"
+    level = design.levels[design.fusion_level].name
+    whole = "; weights only if those of the whole network do" if "weights" in tensors else ""
+    order = " (in this order)" if len(tensors) > 1 else ""
+    return (
+        f"Before and after a layer runs, {' and '.join(tensors)} are in `{level}` if they fit"
+        f"{order}{whole}."
+    )
+
+
+def _networks(chip: ChipFile) -> Iterator[str]:
+    """Name the networks that run, each with the inputs of a pass if there are several."""
+    for label, batch in dict.fromkeys((_label(row), _network(row).batch) for row in chip.layers):
+        yield f"`{label}`" + (f", {batch} inputs in a pass" if batch > 1 else "")
+
+
+def _label(row: Row) -> str:
+    assert row.network is not None, "a file without a network is not read"
+    return row.network.label

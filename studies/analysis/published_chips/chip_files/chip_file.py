@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from archloom.space import Faults
+from archloom.space.workload import Tensor
 from archloom.studies.config import (
     NETWORK,
     ConfigError,
@@ -20,6 +21,7 @@ from archloom.studies.config import (
 
 from .hardware_part import HARDWARE, SWITCHES, ChipHardware, Switch
 from .mapping_part import SEARCH, MappingSearch
+from .on_chip import ON_CHIP
 from .remarks import Measured, Remarks
 from .rows import CHIP_FIGURES, REMARKS, ROWS, Row
 
@@ -38,9 +40,12 @@ class ChipFile(Section):
         about: what was measured and how the chip is described, in Markdown.
         source: where the measured values come from.
         hardware: the chip: a preset or template, or a mapping with its values.
-        network: what runs: a network of the catalogue or a file, as in study files, with its batch.
+        network: what runs: a network of the catalogue or a file, as in study files, with its batch
+            (default: none; then each row names its own).
         switches: by name, changes of the hardware with which all figures are computed once more.
             Only figures without a switch are checked.
+        on_chip: tensors that are in the outermost buffer of the chip before and after a layer
+            runs, and not in DRAM, where they fit: in this order (default: none).
         mapping: search for mappings of layers whose mapping the file does not give.
         figures: by figure, its name, allowed ratio, source and reason in all rows.
         chip: measured figures of the whole chip.
@@ -52,8 +57,9 @@ class ChipFile(Section):
     about: Annotated[str, text()] = ""
     source: Annotated[str, text("(?s).*\\S", form="say where the values come from")]
     hardware: Annotated[ChipHardware, HARDWARE]
-    network: Annotated[Workload, NETWORK]
+    network: Annotated[Workload | None, NETWORK.or_none()] = None
     switches: Annotated[Mapping[str, Switch], SWITCHES] = field(default_factory=dict)
+    on_chip: Annotated[tuple[Tensor, ...], ON_CHIP] = ()
     mapping: Annotated[MappingSearch, SEARCH] = field(default_factory=MappingSearch)
     figures: Annotated[Mapping[str, Remarks], REMARKS] = field(default_factory=dict)
     chip: Annotated[Mapping[str, Measured], CHIP_FIGURES] = field(default_factory=dict)
@@ -81,6 +87,10 @@ def read_chip(path: Path) -> ChipFile:
         found = ChipFile.read(document.data, Reading(path.parent))
     for fault in wrong:
         faults.add(document.place(fault.place.keys), fault.message)
+    for row in () if faults else found.layers:
+        if row.network is None:
+            lacks = "needs a network: that of the file, or its own"
+            faults.add(document.place(("layers", row.name)), lacks)
     if not faults and not found.chip and not any(row.figures for row in found.layers):
         faults.add(document.place(()), "has no measured figure; give some under layers or chip")
     if faults:

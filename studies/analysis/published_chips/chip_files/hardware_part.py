@@ -1,7 +1,7 @@
 """The hardware of a chip file: a preset or template, and values of it that the chip has."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -82,16 +82,21 @@ class ChipHardware:
         """What the file describes."""
         return self.chosen.hardware
 
-    def with_changes(self, changes: Changes) -> Hardware:
-        """Return the design with further values changed.
+    def changed(self, changes: Changes) -> "ChipHardware":
+        """Return the hardware with further values changed.
 
         Raises:
             EntryError: they are none of the template, or no hardware has them.
         """
+        names = replace(self.names, change={**self.names.change, **changes})
         try:
-            return _found(self.names, {**self.names.change, **changes}, self.folder).hardware
+            return ChipHardware(names, _found(names, names.change, self.folder), self.folder)
         except UserError as error:
             raise _entry_error(error) from None
+
+    def with_changes(self, changes: Changes) -> Hardware:
+        """Return the design of :meth:`changed`."""
+        return self.changed(changes).design
 
     def stated(self, changes: Changes) -> str:
         """Return changes in words, each with the value that the template has."""

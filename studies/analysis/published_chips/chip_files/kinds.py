@@ -29,11 +29,13 @@ class Runs:
         layers: those of the row.
         all_layers: all of the network that run on the MAC array; only where a figure is a share of
             them.
+        batch: inputs of the network that the layers work on in a pass.
     """
 
     hardware: Hardware
     layers: Sequence[LayerRun]
     all_layers: Sequence[LayerRun] = ()
+    batch: int = 1
 
     @property
     def cycles(self) -> int:
@@ -54,8 +56,17 @@ class Runs:
         """Energy with leakage, with or without that of DRAM accesses."""
         end = None if dram else -1
         moved = sum(float(run.cost.energy_pj[:end].sum()) for run in self.layers)
-        compute = sum(run.cost.compute_pj for run in self.layers)
-        return moved + compute + access_costs(self.hardware).leakage_pj_per_cycle * self.cycles
+        leaked = access_costs(self.hardware).leakage_pj_per_cycle * self.cycles
+        return moved + self.compute_pj + leaked
+
+    @property
+    def compute_pj(self) -> float:
+        """Energy of the multiply-accumulates."""
+        return sum(run.cost.compute_pj for run in self.layers)
+
+    def level_pj(self, level: int) -> float:
+        """Energy of the words read and written at a level, without leakage."""
+        return sum(float(run.cost.energy_pj[level].sum()) for run in self.layers)
 
     def traffic_mb(self, level: int) -> float:
         """Words read and written at a level, in 10^6 bytes."""
@@ -65,7 +76,7 @@ class Runs:
 
     def over_all(self) -> "Runs":
         """Return all layers of the network."""
-        return Runs(self.hardware, self.all_layers)
+        return Runs(self.hardware, self.all_layers, batch=self.batch)
 
 
 @dataclass(frozen=True)
@@ -85,7 +96,11 @@ class Kind:
     share: bool = False
 
 
-#: by key; traffic stands under ``LEVEL_mb`` for each level of the hardware
+def _peak_tops(hardware: Hardware) -> float:
+    return 2e-6 * hardware.macs * hardware.frequency_mhz
+
+
+#: by key; those of levels are beside them (``LEVEL_mb``, ``LEVEL_energy_mj``)
 KINDS: Final[dict[str, Kind]] = {
     "latency_ms": Kind("latency, ms", "time of the layers, in ms", lambda r: r.seconds * 1e3),
     "latency_cycles": Kind("latency, cycles", "cycles of the layers", lambda r: float(r.cycles)),
@@ -109,6 +124,31 @@ KINDS: Final[dict[str, Kind]] = {
         "energy of the chip with DRAM accesses, in mJ",
         lambda r: r.energy_pj(True) * 1e-9,
     ),
+    "mac_energy_mj": Kind(
+        "energy of MACs, mJ",
+        "energy of the multiply-accumulates alone, in mJ",
+        lambda r: r.compute_pj * 1e-9,
+    ),
+    "pj_per_op": Kind(
+        "energy without DRAM, pJ/operation",
+        "energy without DRAM for each operation, two for a MAC, in pJ",
+        lambda r: r.energy_pj(False) / (2 * r.macs),
+    ),
+    "inferences_per_s": Kind(
+        "inferences/s",
+        "inputs for which the layers are computed in a second",
+        lambda r: r.batch / r.seconds,
+    ),
+    "achieved_tops": Kind(
+        "achieved TOP/s",
+        "operations in a second, two for a MAC, in 10^12",
+        lambda r: 2e-12 * r.macs / r.seconds,
+    ),
+    "peak_tops": Kind(
+        "peak, TOP/s",
+        "peak of the hardware that the layers run on, in 10^12 operations per second",
+        lambda r: _peak_tops(r.hardware),
+    ),
     "utilisation_percent": Kind(
         "utilisation, %",
         "MACs divided by cycles and MAC units, in percent",
@@ -128,22 +168,36 @@ KINDS: Final[dict[str, Kind]] = {
     ),
 }
 
-#: end of the keys of traffic
+#: ends of the keys of a level's figures, each with what it is
 TRAFFIC: Final = "_mb"
+LEVEL_ENERGY: Final = "_energy_mj"
+LEVEL_AREA: Final = "_area_mm2"
+OF_LEVELS: Final = {
+    TRAFFIC: "bytes read and written at a level, in MB (10^6 bytes), as LEVEL_mb",
+    LEVEL_ENERGY: "energy of the words read and written at a level, in mJ, as LEVEL_energy_mj",
+}
+CHIP_OF_LEVELS: Final = {LEVEL_AREA: "area of all instances of a level, in mm2, as LEVEL_area_mm2"}
 
 
 def row_kinds(hardware: Hardware) -> dict[str, Kind]:
     """Return the kinds of figures that rows of a chip may have, by key."""
-
-    def traffic(number: int) -> Callable[[Runs], float]:
-        return lambda runs: runs.traffic_mb(number)
-
     found = dict(KINDS)
     for number, level in enumerate(hardware.levels):
         name = "DRAM" if level.storage == "dram" else level.name
         about = f"bytes read and written at level {level.name}, in MB (10^6 bytes)"
-        found[f"{level.name}{TRAFFIC}"] = Kind(f"{name} traffic, MB", about, traffic(number))
+        found[f"{level.name}{TRAFFIC}"] = Kind(f"{name} traffic, MB", about, _traffic(number))
+        about = f"energy of the words read and written at level {level.name}, in mJ"
+        kind = Kind(f"energy of {name}, mJ", about, _level_energy(number))
+        found.setdefault(f"{level.name}{LEVEL_ENERGY}", kind)
     return found
+
+
+def _traffic(level: int) -> Callable[[Runs], float]:
+    return lambda runs: runs.traffic_mb(level)
+
+
+def _level_energy(level: int) -> Callable[[Runs], float]:
+    return lambda runs: runs.level_pj(level) * 1e-9
 
 
 @dataclass(frozen=True)
@@ -166,17 +220,23 @@ def _area_mm2(hardware: Hardware) -> float:
     return sum(mm2 for part, mm2 in parts.items() if part != "dram phy")
 
 
-def _peak_tops(hardware: Hardware) -> float:
-    return 2e-6 * hardware.macs * hardware.frequency_mhz
+def _part_area(part: str) -> Callable[[Hardware], float]:
+    return lambda hardware: hardware_cost(hardware).area_breakdown_mm2[part]
 
 
 CHIP_KINDS: Final[dict[str, ChipKind]] = {
     "area_mm2": ChipKind("area, mm2", "area without the DRAM interface, in mm2", _area_mm2),
+    "mac_area_mm2": ChipKind("area of MACs, mm2", "area of the MACs, in mm2", _part_area("macs")),
     "tdp_w": ChipKind(
         "TDP, W", "thermal design power, in W", lambda hardware: hardware_cost(hardware).tdp_w
     ),
     "peak_tops": ChipKind(
         "peak, TOP/s", "two operations for each MAC unit and cycle, in 10^12 per second", _peak_tops
+    ),
+    "tops_per_mm2": ChipKind(
+        "peak over area, TOP/s/mm2",
+        "peak operations for each mm2 without the DRAM interface, in 10^12 per second",
+        lambda hardware: _peak_tops(hardware) / _area_mm2(hardware),
     ),
     "ridge_ops_per_byte": ChipKind(
         "ridge, operations/byte",
@@ -184,3 +244,13 @@ CHIP_KINDS: Final[dict[str, ChipKind]] = {
         lambda hardware: _peak_tops(hardware) * 1e3 / hardware.dram_gbytes_per_s,
     ),
 }
+
+
+def chip_kinds(hardware: Hardware) -> dict[str, ChipKind]:
+    """Return the kinds of figures that a whole chip may have, by key."""
+    found = dict(CHIP_KINDS)
+    for level in hardware.levels[:-1]:
+        about = f"area of all instances of level {level.name}, in mm2"
+        kind = ChipKind(f"area of {level.name}, mm2", about, _part_area(level.name))
+        found.setdefault(f"{level.name}{LEVEL_AREA}", kind)
+    return found

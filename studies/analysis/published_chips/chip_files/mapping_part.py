@@ -84,23 +84,34 @@ class MappingSearch(Section):
 
 def _fitting(found: MappingSearch, beside: Reading) -> MappingSearch:
     """Compare constraints with the levels of the hardware."""
+    _check_levels(found.constraints, beside, Place(keys=("constraints", "levels")))
+    return found
+
+
+def _own_fitting(found: MappingConstraints, beside: Reading) -> MappingConstraints:
+    _check_levels(found, beside, Place(keys=("levels",)))
+    return found
+
+
+def _check_levels(found: MappingConstraints, beside: Reading, place: Place) -> None:
     chip = beside.before.get("hardware")
     if chip is None:
-        return found
-    faults, place = Faults(), Place(keys=("constraints", "levels"))
-    levels = {level.name: level for level in chip.design.levels}
-    for name, near in found.constraints.unknown_levels(levels):
+        return
+    faults, levels = Faults(), {level.name: level for level in chip.design.levels}
+    for name, near in found.unknown_levels(levels):
         faults.add(place.key(name), f"is no level of {chip.design.name}; {near}")
-    for rules in found.constraints.levels:
+    for rules in found.levels:
         for key, message in rules.misfits(levels[rules.level]) if rules.level in levels else ():
             faults.add(place.key(rules.level).key(key), message)
     if faults:
         raise EntryError(faults)
-    return found
 
 
 #: the key that holds the search
 SEARCH: Final = section(MappingSearch).checked(_fitting)
+
+#: the key that holds constraints of the mappings of one row
+ROW_CONSTRAINTS: Final = CONSTRAINTS.checked(_own_fitting)
 
 #: how a text says a mapping
 _TEXT: Final = "a text such as 'WIO:S3.K16// -IO:Q13/P13/R3 WIO:C64//' with a word for each level"
@@ -211,19 +222,12 @@ def _misfits(problem: MappingProblem, mapping: Mapping) -> Iterator[str]:
                 yield f"{level.name}: {tensor} need {words:,} words, has {held:,}"
 
 
-def searched_cost(
-    search: MappingSearch,
-    mapper: Mapper,
-    layer: Layer,
-    density: tuple[float, float],
-    hardware: Hardware,
-) -> LayerCost:
-    """Return the cost of a layer in the mapping that a search finds.
+def searched_cost(search: MappingSearch, mapper: Mapper, problem: MappingProblem) -> LayerCost:
+    """Return the cost of a problem in the mapping that a search finds.
 
     Raises:
-        ValueError: the layer has none on the hardware; with the reason.
+        ValueError: there is none on the hardware; with the reason.
     """
-    problem = problem_of(layer, density, hardware)
     found = mapper(replace(problem, weights=OBJECTIVES[search.objective]))
     if isinstance(found, Infeasible):
         raise ValueError(str(found))

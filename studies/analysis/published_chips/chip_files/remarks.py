@@ -88,9 +88,11 @@ class Measured(Remarks):
             ``none`` to show the figure without a check.
         source: where the measured value comes from.
         reason: why the values differ. ``{NAME}`` stands for the ratio with the switch NAME.
+        divided_by: name of another row; the figure is then this row's divided by that row's.
     """
 
     measured: Annotated[float, _POSITIVE]
+    divided_by: Annotated[str | None, text().or_none()] = None
 
 
 def _read_measured(entry: Any, beside: Reading) -> Measured:

@@ -1,24 +1,27 @@
 """Measured layers of a chip file: which they are, how they are mapped, and their figures."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from archloom.space import Faults, Place, did_you_mean
+from archloom.space.mapping import MappingConstraints
 from archloom.space.workload import Layer, Network
 from archloom.studies.config import (
+    NETWORK,
     EntryError,
     Key,
     Reading,
+    Workload,
     collecting,
     entry_error,
     text,
 )
 
-from .hardware_part import ChipHardware, Switch
-from .kinds import CHIP_KINDS, KINDS, TRAFFIC, row_kinds
-from .mapping_part import WRITTEN, Written, written_cost
+from .hardware_part import VALUES, ChipHardware, Switch
+from .kinds import CHIP_KINDS, CHIP_OF_LEVELS, KINDS, OF_LEVELS, chip_kinds, row_kinds
+from .mapping_part import ROW_CONSTRAINTS, WRITTEN, Written, written_cost
 from .remarks import MEASURED, Measured, Remarks, check_reason
 
 
@@ -37,17 +40,23 @@ _KEYS: Final = {
     "mapping": WRITTEN,
     "input_zeros": _SHARE,
     "weight_zeros": _SHARE,
+    "constraints": ROW_CONSTRAINTS,
+    "change": VALUES,
     "source": text(),
     "reason": text(),
 }
 
 _LAYERS: Final = "layers"
+_NETWORK: Final = "network"
 
 #: most rows of a file; networks that people measure have fewer layers
 _MOST_ROWS: Final = 2000
 
 #: of a row for several layers, which have different values of these
 _OF_ONE: Final = ("mapping", "input_zeros", "weight_zeros")
+
+#: a row that has one of these says something without a figure
+_SETTINGS: Final = {*_OF_ONE, "constraints", "change"}
 
 
 @dataclass(frozen=True)
@@ -57,18 +66,24 @@ class Row:
     Attributes:
         name: of the row: the layer's, or what the file calls several.
         layers: their positions in the network.
+        network: whose layers they are: the file's, or the row's own.
         figures: what was measured, by key.
         mapping: of the layer; None for what a search finds.
         density: shares of nonzero weights and inputs.
+        constraints: on the mappings of the row's layers, in place of the file's; None for those.
+        change: values of the hardware for this row, by key path, beside those of the file.
         remarks: of all figures of the row.
         entry: as it stands in the file.
     """
 
     name: str
     layers: tuple[int, ...]
+    network: Workload | None
     figures: Mapping[str, Measured]
     mapping: Written | None = None
     density: tuple[float, float] = (1.0, 1.0)
+    constraints: MappingConstraints | None = None
+    change: Mapping[str, Any] = field(default_factory=dict)
     remarks: Remarks = field(default_factory=Remarks)
     entry: Any = field(default=None, compare=False)
 
@@ -76,6 +91,17 @@ class Row:
     def settles(self) -> bool:
         """Whether the row says how its layer runs."""
         return self.mapping is not None or self.density != (1.0, 1.0)
+
+    @property
+    def runs_of(self) -> str:
+        """Stands for the network of the row: rows that name the same one have equal texts."""
+        return "" if self.network is None else repr(self.network.reference)
+
+    @property
+    def runs_as(self) -> str:
+        """Stands for what the row sets for its layers alone; empty if nothing."""
+        rules = "" if self.constraints is None else repr(self.constraints)
+        return rules + (repr(sorted(self.change.items())) if self.change else "")
 
 
 def _read_rows(entries: Any, beside: Reading) -> tuple[Row, ...]:
@@ -89,39 +115,65 @@ def _read_rows(entries: Any, beside: Reading) -> tuple[Row, ...]:
             found.append(_read_row(str(name), entry, beside))
     for row in _mapped_twice(found):
         faults.add(Place(keys=(row.name,)), "another row has mapping or zeros of the same layer")
+    for place, message in _wrong_divisors(found):
+        faults.add(place, message)
     if faults:
         raise EntryError(faults)
     return tuple(found)
 
 
 def _mapped_twice(rows: list[Row]) -> Iterator[Row]:
-    seen = set[tuple[int, ...]]()
+    seen = set[tuple[str, tuple[int, ...]]]()
     for row in rows:
         if row.settles:
-            if row.layers in seen:
+            if (row.runs_of, row.layers) in seen:
                 yield row
-            seen.add(row.layers)
+            seen.add((row.runs_of, row.layers))
+
+
+def _wrong_divisors(rows: list[Row]) -> Iterator[tuple[Place, str]]:
+    names = [row.name for row in rows]
+    for row in rows:
+        for key, measured in row.figures.items():
+            other, place = measured.divided_by, Place(keys=(row.name, key, "divided_by"))
+            if other is not None and other not in names:
+                yield place, f"no row is called {other!r}; {did_you_mean(other, names)}"
+            elif other == row.name:
+                yield place, "a row divided by itself is 1; name another row"
 
 
 def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     if not isinstance(entry, dict):
         raise ValueError(f"{entry!r} must be a mapping of figures, such as {{latency_ms: 1.5}}")
-    chip, workload = beside.before.get("hardware"), beside.before.get("network")
-    network = None if workload is None else workload.network
     faults, layers = Faults(), tuple[int, ...]()
+    if "change" in entry:
+        with collecting(faults, "change"):
+            beside = _with_changes(VALUES.read(entry["change"], beside), beside)
+    chip, workload = beside.before.get("hardware"), beside.before.get("network")
+    if _NETWORK in entry:
+        workload = None
+        with collecting(faults, _NETWORK):
+            workload = NETWORK.read(entry[_NETWORK], beside)
+    network = None if workload is None else workload.network
     with collecting(faults, *([_LAYERS] if _LAYERS in entry else [])):
         if network is not None:
-            layers = _positions(entry.get(_LAYERS, name), network)
+            # a row with a network of its own is of all its layers if it names none
+            layers = _positions(entry.get(_LAYERS, "*" if _NETWORK in entry else name), network)
     figures, said = _read_keys(entry, beside, faults)
     for key in (key for key in _OF_ONE if key in entry and len(layers) > 1):
         message = f"is for rows of one layer; {name} has {len(layers)}: give each its own row"
         faults.add(Place(keys=(key,)), message)
-    if not faults and not figures and not any(key in said for key in _OF_ONE):
+    for key in (key for key in ("constraints", "change", "on_chip") if "mapping" in entry):
+        if key in entry or beside.before.get(key):
+            message = f"is for layers that a search maps; leave it or {key} out"
+            faults.add(Place(keys=("mapping",)), message)
+    if not faults and not figures and not said.keys() & _SETTINGS:
         faults.add(Place(), f"has no figure; known: {', '.join(KINDS)}")
     density = (1.0 - said.get("weight_zeros", 0.0), 1.0 - said.get("input_zeros", 0.0))
     remarks = Remarks(source=said.get("source"), reason=said.get("reason"))
-    row = Row(name, layers, figures, said.get("mapping"), density, remarks, entry)
-    if chip is not None and network is not None and len(layers) == 1:
+    settled = (said.get("mapping"), density, said.get("constraints"), said.get("change", {}))
+    row = Row(name, layers, workload, figures, *settled, remarks, entry)
+    if chip is not None and network is not None and len(layers) == 1 and not faults:
         with collecting(faults, "mapping"):
             _check_mapping(row, network.layers[layers[0]], chip, beside.before.get("switches", {}))
     if faults:
@@ -129,31 +181,48 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     return row
 
 
+def _with_changes(changes: Mapping[str, Any], beside: Reading) -> Reading:
+    """Return what a row reads beside its keys: the hardware with the row's changes."""
+    chip = beside.before.get("hardware")
+    if chip is None or not changes:
+        return beside
+    for switch in beside.before.get("switches", {}).values():
+        chip.with_changes({**switch.changes, **changes})
+    return replace(beside, before={**beside.before, "hardware": chip.changed(changes)})
+
+
 def _read_keys(
     entry: Mapping[Any, Any], beside: Reading, faults: Faults
 ) -> tuple[dict[str, Measured], dict[str, Any]]:
     """Return the figures of a row, and the values of its other keys."""
     figures, said = dict[str, Measured](), dict[str, Any]()
-    known, any_traffic = _row_keys(beside)
-    for key, value in ((str(k), v) for k, v in entry.items() if k != _LAYERS):
+    known, ends = _row_keys(beside)
+    for key, value in ((str(k), v) for k, v in entry.items() if k not in (_LAYERS, _NETWORK)):
         with collecting(faults, key):
             if key in _KEYS:
                 said[key] = _KEYS[key].read(value, beside)
-            elif key in known or (any_traffic and key.endswith(TRAFFIC)):
+            elif key in known or key.endswith(ends):
                 figures[key] = MEASURED.read(value, beside)
                 check_reason(figures[key].reason, beside)
             else:
-                near = did_you_mean(key, [*known, *_KEYS, _LAYERS])
+                near = did_you_mean(key, [*known, *_KEYS, _LAYERS, _NETWORK])
                 raise ValueError(f"is an unknown key; {near}")
     with collecting(faults):
         check_reason(said.get("reason"), beside)
     return figures, said
 
 
-def _row_keys(beside: Reading) -> tuple[Sequence[str], bool]:
-    """Return the figures that rows may have, and whether the levels of the hardware are unknown."""
+def _row_keys(beside: Reading) -> tuple[list[str], tuple[str, ...]]:
+    """Return the figures that rows may have; and their ends, if the levels are unknown."""
     chip = beside.before.get("hardware")
-    return (list(KINDS), True) if chip is None else (list(row_kinds(chip.design)), False)
+    return (list(KINDS), tuple(OF_LEVELS)) if chip is None else (list(row_kinds(chip.design)), ())
+
+
+def _chip_keys(beside: Reading) -> tuple[list[str], tuple[str, ...]]:
+    chip = beside.before.get("hardware")
+    if chip is None:
+        return list(CHIP_KINDS), tuple(CHIP_OF_LEVELS)
+    return list(chip_kinds(chip.design)), ()
 
 
 def _check_mapping(
@@ -203,12 +272,17 @@ def _row_form() -> dict[str, Any]:
         "description": _ABOUT,
         "properties": {
             _LAYERS: names,
+            _NETWORK: NETWORK.form(),
             **{key: {**read.form(), "description": _ABOUTS[key]} for key, read in _KEYS.items()},
             **figures,
         },
-        "patternProperties": {f"{TRAFFIC}$": {**MEASURED.form(), "description": _ABOUT_TRAFFIC}},
+        "patternProperties": _of_levels(OF_LEVELS, MEASURED.form()),
         "additionalProperties": False,
     }
+
+
+def _of_levels(ends: Mapping[str, str], form: dict[str, Any]) -> dict[str, Any]:
+    return {f"{end}$": {**form, "description": about} for end, about in ends.items()}
 
 
 _ABOUT: Final = """\
@@ -216,16 +290,18 @@ What was measured of a layer, or of several layers together.
 
 Attributes:
     layers: names or patterns of the layers, if the row's name is not that of a layer.
+    network: another network than the file's, whose layers the row has; all of them without
+        ``layers``.
 """
 _ABOUTS: Final = {
     "mapping": "mapping of the layer: a list of loops, a text, or a row-stationary pass",
     "input_zeros": "share of zeros among the inputs of the layer",
     "weight_zeros": "share of zeros among the weights of the layer",
+    "constraints": "constraints on the mappings of the row's layers, in place of the file's",
+    "change": "other values of the hardware for this row, by key path of the template",
     "source": "where the measured values of the row come from",
     "reason": "why the values of the row differ",
 }
-_ABOUT_TRAFFIC: Final = "bytes read and written at a level, in MB (10^6 bytes), as LEVEL_mb"
-
 #: the key that holds measured layers
 ROWS: Final = Key(
     _read_rows,
@@ -235,23 +311,31 @@ ROWS: Final = Key(
 
 
 def _read_chip_figures(entries: Any, beside: Reading) -> dict[str, Measured]:
-    return _by_key(entries, beside, MEASURED, list(CHIP_KINDS))
+    known, ends = _chip_keys(beside)
+    found: dict[str, Measured] = _by_key(entries, beside, MEASURED, known, ends)
+    faults = Faults()
+    for key in (key for key, measured in found.items() if measured.divided_by is not None):
+        faults.add(Place(keys=(key, "divided_by")), "is for figures of layers; leave it out")
+    if faults:
+        raise EntryError(faults)
+    return found
 
 
 def _read_remarks(entries: Any, beside: Reading) -> dict[str, Remarks]:
-    known, any_traffic = _row_keys(beside)
-    return _by_key(entries, beside, Key(Remarks.read), [*known, *CHIP_KINDS], any_traffic)
+    (known, ends), (of_chip, chip_ends) = _row_keys(beside), _chip_keys(beside)
+    return _by_key(entries, beside, Key(Remarks.read), [*known, *of_chip], (*ends, *chip_ends))
 
 
 def _by_key(
-    entries: Any, beside: Reading, key: Key, known: list[str], any_traffic: bool = False
+    entries: Any, beside: Reading, key: Key, known: list[str], ends: tuple[str, ...]
 ) -> dict[str, Any]:
+    """Return entries by their figures, which are known or have one of these ends."""
     if not isinstance(entries, dict):
         raise ValueError(f"{entries!r} must be a mapping of figures")
     faults, found = Faults(), dict[str, Any]()
     for name, entry in ((str(k), v) for k, v in entries.items()):
         with collecting(faults, name):
-            if name not in known and not (any_traffic and name.endswith(TRAFFIC)):
+            if name not in known and not name.endswith(ends):
                 raise ValueError(f"is an unknown figure; {did_you_mean(name, known)}")
             found[name] = key.read(entry, beside)
             check_reason(found[name].reason, beside)
@@ -268,6 +352,7 @@ CHIP_FIGURES: Final = Key(
         "properties": {
             key: {**MEASURED.form(), "description": kind.about} for key, kind in CHIP_KINDS.items()
         },
+        "patternProperties": _of_levels(CHIP_OF_LEVELS, MEASURED.form()),
         "additionalProperties": False,
     },
 ).like({"area_mm2": 12.25})
@@ -278,7 +363,7 @@ REMARKS: Final = Key(
     form=lambda: {
         "type": "object",
         "properties": {key: Remarks.form() for key in (*KINDS, *CHIP_KINDS)},
-        "patternProperties": {f"{TRAFFIC}$": Remarks.form()},
+        "patternProperties": {f"{end}$": Remarks.form() for end in (*OF_LEVELS, *CHIP_OF_LEVELS)},
         "additionalProperties": False,
     },
 ).like({"latency_ms": {"allowed": [0.8, 1.0], "reason": "fill and drain are not modelled"}})
