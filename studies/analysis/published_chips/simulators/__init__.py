@@ -1,0 +1,16 @@
+"""Simulators and the model: what they compute for a layer, and what the model has for the same.
+
+``recorded/`` holds what they computed where they were installed, with versions and dates;
+``benchmarks/agreement/record_simulators.py`` writes it. ``recorded_rows.py`` reads it.
+``scale_sim.py`` and ``zigzag.py`` put the same array, loops and memories together as a design and
+a mapping, and compare.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .scale_sim import scale_sim as scale_sim
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
