@@ -20,9 +20,7 @@ from benchmarks.agreement.simulators import requests
 from benchmarks.agreement.simulators.asking import ask, read, write
 
 _HERE: Final = Path(__file__).parent / "simulators"
-RECORDED: Final = (
-    Path(__file__).parents[2] / "studies/analysis/published_chips/simulators/recorded"
-)
+RECORDED: Final = Path(__file__).parents[2] / "studies/analysis/published_chips/simulators/recorded"
 
 #: name in messages, what it is asked, and what has to be installed
 SIMULATORS: Final = {
