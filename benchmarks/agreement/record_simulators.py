@@ -34,6 +34,13 @@ SIMULATORS: Final = {
         requests.zigzag,
         "pip install zigzag-dse==3.9.1 six pandas into an interpreter of its own",
     ),
+    "stream": (
+        "Stream",
+        requests.stream,
+        # 0.0.8 needs the classes that zigzag-dse 3 no longer has
+        "pip install stream-dse==0.0.8 zigzag-dse==2.5.4 six pandas plotly into an interpreter of "
+        "its own",
+    ),
 }
 
 

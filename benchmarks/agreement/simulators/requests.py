@@ -99,3 +99,28 @@ def _zigzag(architecture: str, name: str, sum_bits: int) -> dict[str, Any]:
         "sum_bits": sum_bits,
         "cuts": "uneven",
     }
+
+
+#: rows and columns of all maps of a chain; channels, filters and kernel of each layer. All maps and
+#: weights fit the core
+CHAINS: Final = {
+    "16-32-64-32, 28 x 28": (28, ((16, 32, 3), (32, 64, 3), (64, 32, 1))),
+    "32-64-64, 14 x 14": (14, ((32, 64, 3), (64, 64, 3))),
+    "16-64-16-64, 28 x 28": (28, ((16, 64, 1), (64, 16, 3), (16, 64, 1))),
+}
+
+#: parts of each layer that are scheduled one by one: the whole layer, and finer
+PARTS: Final = (1, 7, 14)
+
+
+def stream() -> Iterator[dict[str, Any]]:
+    """Yield what Stream is asked: chains on the core that comes with it, in ever finer parts."""
+    for name, (size, layers) in CHAINS.items():
+        for parts in PARTS:
+            yield {
+                "name": name,
+                "hardware": "single_testing_core_offchip",
+                "size": size,
+                "layers": [list(layer) for layer in layers],
+                "parts": parts,
+            }

@@ -21,11 +21,11 @@ def built_in() -> Mapping[str, Callable[[Tell], Chapter]]:
     from .eyeriss_v2_networks import eyeriss_v2
     from .nvdla_networks import nvdla
     from .scnn_networks import scnn
-    from .simulators import gemmini, scale_sim, zigzag
+    from .simulators import gemmini, scale_sim, stream, zigzag
 
     files = {name: partial(_of_file, path) for name, path in own_chips().items()}
     in_python = (eyeriss_v2, scnn, dual_side_tensor_core)
-    beside = (scale_sim, zigzag, gemmini, nvdla)
+    beside = (scale_sim, zigzag, stream, gemmini, nvdla)
     return (
         files
         | {made.__name__: partial(_told, made, "zeros at random places") for made in in_python}

@@ -112,7 +112,10 @@ def _cycles(row: Table[str, Any], source: str) -> Figure:
         None if strided else (0.4, 1.0),
         f"in the model the array never waits; Gemmini's own tiles of the layer took "
         f"{row['auto_cycles']:,}"
-        + ("; a stride over single pixels is slow in the RTL, for which no reason is published" * strided),
+        + (
+            "; a stride over single pixels is slow in the RTL, for which no reason is published"
+            * strided
+        ),
         {
             LOADED: cost(row, hardware(row, Effects(fill_drain="overlapped"))).latency_cycles,
             EXPOSED: cost(row, hardware(row, Effects(fill_drain="exposed"))).latency_cycles,
