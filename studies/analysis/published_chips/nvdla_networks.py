@@ -213,15 +213,15 @@ model the same numbers of MACs, buffers and bandwidths run each layer in the dir
 the unit description: weights of atomic-C channels and atomic-K kernels stand still for a stripe of
 at most {STRIPE} pixels, sums stay in the accumulator until all channels are in, and the weights of
 the next stripe arrive in {LOAD} cycles. A layer is cut into passes of kernels or of rows that fit
-the buffer, as the Primer says; of these the fastest is taken. The first layer has its columns beside
-its channels (channel extension). Its time is the longer of its transfers and its MACs, which is the
-Primer's rule too. Assumptions: a clock of {CLOCK_MHZ:g} MHz, which the table does not state;
+the buffer, as the Primer says; of these the fastest is taken. The first layer has its columns
+beside its channels (channel extension). Its time is the longer of its transfers and its MACs, which
+is the Primer's rule too. Assumptions: a clock of {CLOCK_MHZ:g} MHz, which the table does not state;
 atomic-C and atomic-K of 1024, 512, 128 and 32 MACs. Nothing was fitted. Area is not compared: the
 technology tables have no 28 nm.
 
 Columns are ratios with other assumptions. *{RESIDUALS}*: the layer before an addition also reads
-the shortcut. *{IN_TURN}*: no transfer overlaps with the MACs. *{FAST}*: kernels of 3 x 3 at stride 1
-take {WINOGRAD:g} times fewer cycles of the MACs, as in the Winograd mode that the large size has.
+the shortcut. *{IN_TURN}*: no transfer overlaps with the MACs. *{FAST}*: kernels of 3 x 3 at stride
+1 take {WINOGRAD:g} times fewer cycles of the MACs, as in the Winograd mode that the large size has.
 The published figures lie between the model and the second column for 128 MACs and more. Those of 64
 and 32 MACs are 8 to 9% below the second column: there neither transfers nor MACs explain the
 estimate alone.

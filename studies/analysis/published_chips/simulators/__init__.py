@@ -2,9 +2,9 @@
 
 ``recorded/`` holds what they computed where they were installed, with versions and dates;
 ``benchmarks/agreement/record_simulators.py`` writes it. ``recorded_rows.py`` reads it.
-``scale_sim.py``, ``zigzag.py`` (with ``zigzag_mapping.py``), ``stream.py`` and ``gemmini.py`` put the
-same array, loops and memories together as a design and a mapping, and compare. Gemmini's cycles are
-published.
+``scale_sim.py``, ``zigzag.py`` (with ``zigzag_mapping.py``), ``stream.py`` and ``gemmini.py`` put
+the same array, loops and memories together as a design and a mapping, and compare. Gemmini's cycles
+are published.
 """
 
 from typing import TYPE_CHECKING

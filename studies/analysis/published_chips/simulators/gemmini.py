@@ -127,16 +127,16 @@ def _cycles(row: Table[str, Any], source: str) -> Figure:
 TEXT: Final = f"""
 The artefact of DOSA has cycles of Gemmini's RTL, simulated in FireSim, for the products of BERT and
 the layers of ResNet-50, each with the mapping that was run. The model runs the same mappings on an
-array of {SIDE} x {SIDE} with the accumulator and scratchpad of each row and {DMA_BYTES} bytes a cycle
-of DRAM (Gemmini's default bus). The file's cycles without a mapping (Gemmini's own tiles) are in the
-last column. Nothing was fitted.
+array of {SIDE} x {SIDE} with the accumulator and scratchpad of each row and {DMA_BYTES} bytes a
+cycle of DRAM (Gemmini's default bus). The file's cycles without a mapping (Gemmini's own tiles) are
+in the last column. Nothing was fitted.
 
 The model is a bound: the array never waits. It is below the RTL for all layers, and for {{near}} of
-them by less than a fifth. Columns are ratios with what the array may wait for. *{LOADED}*: tiles that are
-worked on for less than {SIDE} cycles wait for their weights (`fill_drain: overlapped`). *{EXPOSED}*:
-the array loads, fills and drains for every tile (`exposed`); the RTL is faster, for it loads the next
-weights meanwhile. *{IN_TURN}*: DRAM works only while the array does not. Between the model and the
-larger of *{LOADED}* and *{IN_TURN}* lie {{between}} of {{layers}} layers. Of the others most are kernels
-of one pixel, which move many words for their MACs, and two take less than 10,000 cycles. Commands of
-the host and the latency of DRAM are not modelled.
+them by less than a fifth. Columns are ratios with what the array may wait for. *{LOADED}*: tiles
+that are worked on for less than {SIDE} cycles wait for their weights (`fill_drain: overlapped`).
+*{EXPOSED}*: the array loads, fills and drains for every tile (`exposed`); the RTL is faster, for it
+loads the next weights meanwhile. *{IN_TURN}*: DRAM works only while the array does not. Between the
+model and the larger of *{LOADED}* and *{IN_TURN}* lie {{between}} of {{layers}} layers. Of the
+others most are kernels of one pixel, which move many words for their MACs, and two take less than
+10,000 cycles. Commands of the host and the latency of DRAM are not modelled.
 """

@@ -82,9 +82,12 @@ def fused(row: Table[str, Any]) -> NetworkCost:
     mapper = Mapper(MAPPING_SEARCHES["auto"](), EVALUATIONS, seed=0)
     everything = tuple(range(len(network.layers)))
     rows = row["size"] // row["parts"]
-    tile = None if row["parts"] == 1 else (rows, row["size"])
-    halo = "recompute" if tile is None else "keep_all"
-    group = FusionGroup(everything, tile, halo, resident=everything)
+    tile: tuple[int, int] | None = None if row["parts"] == 1 else (rows, row["size"])
+    group = (
+        FusionGroup(everything, resident=everything)
+        if tile is None
+        else FusionGroup(everything, tile, "keep_all", everything)
+    )
     cost = MemoizedPlanEvaluator(network, core(), mapper).plan(FusionPlan((group,)))
     assert isinstance(cost, NetworkCost), cost
     return cost
@@ -104,7 +107,7 @@ def at_edges(row: Table[str, Any], cost: NetworkCost) -> float:
     last = row["layers"][-1][1] * rows * row["size"]
     # filters and channels are multiples of the array's side
     steps = cost.network.macs / SIDE**2
-    return max(cost.latency_cycles, steps + (first + last) / OFF_CHIP_WORDS)
+    return float(max(cost.latency_cycles, steps + (first + last) / OFF_CHIP_WORDS))
 
 
 def stream() -> Chapter:
@@ -152,20 +155,20 @@ def _figures(
 
 
 TEXT: Final = f"""
-Stream (Symons et al., arXiv:2212.10612) schedules parts of layers on
-cores. It ran three chains of convolutions on the single core that comes with it for tests, whose
-maps and weights fit on chip: as whole layers, and in 7 and 14 strips of rows, which it interleaves.
-The model has the same array of {SIDE} x {SIDE} MACs, ports and off-chip link of {OFF_CHIP_WORDS}
-words a cycle, and runs the chain as one fused group, whole or with as many tiles. Assumption: one
-buffer of {WEIGHTS_KIB + MAPS_KIB} KiB stands for the core's memories. Mappings are the best of
-{EVALUATIONS:,} that the search evaluates; ZigZag finds Stream's. Nothing was fitted. Energy is not
-compared, because it depends on each tool's mappings.
+Stream (Symons et al., arXiv:2212.10612) schedules parts of layers on cores. It ran three chains of
+convolutions on the single core that comes with it for tests, whose maps and weights fit on chip: as
+whole layers, and in 7 and 14 strips of rows, which it interleaves. The model has the same array of
+{SIDE} x {SIDE} MACs, ports and off-chip link of {OFF_CHIP_WORDS} words a cycle, and runs the chain
+as one fused group, whole or with as many tiles. Assumption: one buffer of {WEIGHTS_KIB + MAPS_KIB}
+KiB stands for the core's memories. Mappings are the best of {EVALUATIONS:,} that the search
+evaluates; ZigZag finds Stream's. Nothing was fitted. Energy is not compared, because it depends on
+each tool's mappings.
 
 Column *{EDGES}*: the ratio if the first part waits for its inputs and weights, and the end for the
 last part's results, as in Stream. What is left is that Stream adds the transfers between the core's
 memories to each part.
 
 Not compared are the chips in Stream's paper (DepFiN, a 4 x 4 array of analog cores, DIANA): release
-0.0.8 has no files for them, and their measured figures were not at hand. Allocation to several cores
-is a genetic search there, and was left out.
+0.0.8 has no files for them, and their measured figures were not at hand. Allocation to several
+cores is a genetic search there, and was left out.
 """

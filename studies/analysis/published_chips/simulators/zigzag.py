@@ -93,7 +93,7 @@ class Compared:
         return float(self.counts[UPDATED, :-1, OUTPUTS].sum())
 
     def sums_read(self, all_of_them: bool) -> float:
-        """Sums that on-chip memories read: not those that are begun and those that leave, or all."""
+        """Sums that on-chip memories read: without those that are begun or leave, or all."""
         if not all_of_them:
             return float(self.counts[READ, :-1, OUTPUTS].sum())
         return sum(
@@ -125,7 +125,7 @@ class Compared:
     def theirs(self, directions: tuple[str, ...], *, sums: bool) -> int:
         """Words of ZigZag at the memories that have a level here, of sums or of the operands."""
         return sum(
-            memory.entry["elements"][direction][0]
+            int(memory.entry["elements"][direction][0])
             for _, memory, t in self.levels()
             for direction in directions
             if (t == OUTPUTS) == sums
@@ -134,12 +134,12 @@ class Compared:
     def port_cycles(self) -> int:
         """Cycles of DRAM if weights, inputs and results each had a port as wide as its own."""
         words = self.made.hardware.levels[-1].bandwidth_words
-        return ceil(self.cost.words[-1].max() / words)
+        return ceil(int(self.cost.words[-1].max()) / words)
 
     def dram_words(self) -> int:
         """Words of ZigZag at DRAM."""
         memories = [operand["levels"][-1] for operand in self.row["found"]["operands"].values()]
-        return sum(words for m in memories for words, _ in m["elements"].values())
+        return sum(int(words) for m in memories for words, _ in m["elements"].values())
 
 
 def _cost(made: Translated, hardware: Hardware) -> LayerCost:
@@ -292,12 +292,14 @@ Their words are not compared.
 
 Columns are ratios with other conventions. *{HELD}*: a memory does not read a word again that the
 next steps ask for too. *{SUMS}*: sums are read, and fetched from the memory outside, also as they
-are begun, and read as they leave a memory. *{BOTH}*: these two. *{PORTS}*: cycles if DRAM had a port
-for each operand. *{IN_TURN}*: cycles if DRAM works only while the array does not. ZigZag loads
+are begun, and read as they leave a memory. *{BOTH}*: these two. *{PORTS}*: cycles if DRAM had a
+port for each operand. *{IN_TURN}*: cycles if DRAM works only while the array does not. ZigZag loads
 weights and inputs at once over one port, and does not overlap the first load and the last store
 with the array. So it lies between the last two columns; only for `fc` it is faster than both, by
-0.4% to 15%: it moves 512,000 weights in fewer than the 64,000 cycles that its port of 8 words needs.
+0.4% to 15%: it moves 512,000 weights in fewer than the 64,000 cycles that its port of 8 words
+needs.
 
 A kernel of one pixel with a stride reads the pixels that it needs, as in ZigZag; a layer in the
-model would read the box around them, and `conv4_down` on `tpu_like` {{box}} times the words of DRAM.
+model would read the box around them, and `conv4_down` on `tpu_like` {{box}} times the words of
+DRAM.
 """
