@@ -1,11 +1,13 @@
 """Record what simulators compute for layers that ``archloom validate`` compares.
 
     python benchmarks/agreement/record_simulators.py scale_sim --python PYTHON [--record FILE]
+    python benchmarks/agreement/record_simulators.py scale_sim
 
 The simulators are no dependencies of Archloom: each runs in an interpreter of its own, in which it
 is installed. What they answer stands in studies/analysis/published_chips/simulators/recorded/, with
 versions and date; ``archloom validate scale_sim`` compares it. ``--check`` runs them again and
-compares with the file instead of writing it; it ends with 1 if a row differs.
+compares with the file instead of writing it; it ends with 1 if a row differs. Without an
+interpreter the requests alone are compared with those of the file.
 """
 
 import argparse
@@ -58,10 +60,21 @@ def answers(name: str, python: Path, most: int | None) -> tuple[dict[str, Any], 
     return versions, rows
 
 
+def compare_requests(name: str, file: Path) -> int:
+    """Print how many requests the file has answers to; return 1 if they are not all, and only."""
+    kept = read(file)
+    rows = [{k: v for k, v in row.items() if k != "found"} for row in kept["rows"]]
+    asked = list(SIMULATORS[name][1]())
+    answered = sum(request in rows for request in asked)
+    known = ", ".join(f"{package} {version}" for package, version in kept["versions"].items())
+    print(f"{len(asked)} requests, {answered} of them answered in {file.name} ({known})")
+    return int(asked != rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("simulator", choices=sorted(SIMULATORS))
-    parser.add_argument("--python", type=Path, required=True, help="interpreter that has it")
+    parser.add_argument("--python", type=Path, help="interpreter that has it")
     parser.add_argument("--record", type=Path, help="file that is written")
     parser.add_argument("--check", action="store_true", help="compare with the file")
     parser.add_argument("--first", type=int, help="only so many requests, with --check")
@@ -69,8 +82,13 @@ def main() -> None:
     file = asked.record or RECORDED / f"{asked.simulator}.json"
     if asked.first is not None and not asked.check:
         parser.error("--first needs --check: a file holds all requests")
-    if asked.check and not file.exists():
+    if (asked.check or asked.python is None) and not file.exists():
         parser.error(f"--record {file}: no such file")
+    if asked.python is None:
+        if asked.check:
+            _, _, needed = SIMULATORS[asked.simulator]
+            parser.error(f"--check needs --python. {needed}")
+        sys.exit(compare_requests(asked.simulator, file))
     versions, rows = answers(asked.simulator, asked.python, asked.first)
     if asked.check:
         kept = read(file)
