@@ -59,7 +59,7 @@ def test_unit_prices_count_what_the_cost_counts(row: dict) -> None:
     one = Compared.of_row(row)
     if row["sum_bits"] == 8:
         # instances of which some work less make whole accesses each
-        assert one.counts.sum(axis=0) == pytest.approx(one.cost.words, rel=3e-4)
+        assert one.counts.sum(axis=0) == pytest.approx(one.cost.words, rel=2e-3)
     assert (one.counts[[READ, FILLED, UPDATED]] >= 0).all()
 
 
