@@ -237,7 +237,7 @@ def _waiting(run: Run, row: Table[str, Any], computed: float) -> float:
     )
     first = {name: min(half, words[name]) for name, half in halves.items()}
     later = [words[name] - first.get(name, 0) for name in words]
-    return max(first.values()) / run.dram_words + max(computed, max(later) / run.dram_words)
+    return float(max(first.values()) / run.dram_words + max(computed, max(later) / run.dram_words))
 
 
 TEXT: Final = f"""
