@@ -208,8 +208,7 @@ counts, energy and cycles with recorded outputs of Timeloop
 ([timeloop.md](../reference/timeloop.md)). A further check of the model is a simulator that executes
 loop nests step by step ([oracle.md](oracle.md)). Eyeriss on VGG-16 has a page of its own
 ([eyeriss_vgg16.md](eyeriss_vgg16.md)); measurements of your own chip are compared in the same way
-([own_chip_validation.md](../how_to/own_chip_validation.md)). SCALE-Sim, ZigZag, Stream, Gemmini's
-RTL and NVDLA are on [other pages](simulators.md).
+([own_chip_validation.md](../how_to/own_chip_validation.md)).
 
 The ratio is the figure of archloom divided by the published figure. Figures without an allowed
 range are not checked. The last column gives the reason for the difference.
