@@ -141,9 +141,10 @@ def test_a_chip_of_the_catalogue_is_known_by_its_name() -> None:
     assert validate("scnn").exit_code == 0
 
 
-def test_the_page_and_the_catalogue_have_the_same_chips() -> None:
-    own_pages = {"eyeriss_vgg16", "scale_sim", "zigzag", "stream", "gemmini", "nvdla"}
-    assert set(PAGE) == set(built_in()) - own_pages
+def test_chips_are_on_the_page_or_have_one_of_their_own() -> None:
+    pages = {path.stem for path in (ROOT / "docs" / "validation").glob("*.md")}
+    assert set(built_in()) - set(PAGE) <= pages
+    assert set(PAGE) <= set(built_in())
 
 
 def test_one_table_of_all_has_the_worst_first(monkeypatch: pytest.MonkeyPatch, chip: Path) -> None:

@@ -71,6 +71,8 @@ def test_what_the_overview_says(get: Get) -> None:
     assert all(0.85 < ratio < 1.15 for ratio in saved)
     bound = [f.ratio for f in get("gemmini").figures]
     assert f"{min(bound):.2f} to {max(bound):.2f} times the RTL's cycles" in text
+    assert "columns are 1.41, 1.38, 1.99, 1.19 times away" in " ".join(get("gemmini").text.split())
+    assert "1.41 times away from the model on average" in text
     frames = [f.ratio for f in get("nvdla").figures if f.band]
     assert f"{min(frames):.2f} to {max(frames):.2f} times for 128 MACs and more" in text
 
