@@ -6,6 +6,7 @@ from archloom.studies.analysis.published_chips.simulators.recorded_rows import r
 from archloom.studies.analysis.published_chips.simulators.stream_chains import (
     EDGES,
     OFF_CHIP_WORDS,
+    PARTS,
     SIDE,
     at_edges,
     chain,
@@ -44,4 +45,5 @@ def test_whole_layers_take_the_first_load_and_the_last_store() -> None:
 def test_transfers_at_the_edges_never_make_it_faster() -> None:
     for figure in stream().figures:
         if "over" not in figure.name:
-            assert figure.ours <= figure.switched[EDGES] <= figure.theirs
+            assert figure.ours <= figure.switched[EDGES] <= figure.switched[PARTS] <= figure.theirs
+            assert figure.switched[PARTS] > 0.85 * figure.theirs
