@@ -47,6 +47,7 @@ RUNS: Final = {
     "agreement/oracle_agreement": ["--cases 20"],
     "agreement/plan_price": ["--groups 4 --rectangles 2 --priced 3 --plans 3 --cores 3"],
     "agreement/plan_by_enumeration": ["--cases 1 --first 12"],
+    "agreement/record_simulators": ["scale_sim", "zigzag", "stream"],
     "fusion/accelforge_fusion": [
         "--against --cases attention_1024 --mappings",
         "--against --cases mlp_256 --planner casco",

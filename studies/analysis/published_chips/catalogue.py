@@ -19,18 +19,25 @@ def built_in() -> Mapping[str, Callable[[Tell], Chapter]]:
     """Return what computes the figures of each chip; it tells how far it is."""
     from .dual_side_products import dual_side_tensor_core
     from .eyeriss_v2_networks import eyeriss_v2
+    from .nvdla_networks import nvdla
     from .scnn_networks import scnn
+    from .simulators import gemmini, scale_sim, stream, zigzag
 
     files = {name: partial(_of_file, path) for name, path in own_chips().items()}
     in_python = (eyeriss_v2, scnn, dual_side_tensor_core)
-    return files | {made.__name__: partial(_told, made) for made in in_python}
+    beside = (scale_sim, zigzag, stream, gemmini, nvdla)
+    return (
+        files
+        | {made.__name__: partial(_told, made, "zeros at random places") for made in in_python}
+        | {made.__name__: partial(_told, made, "recorded layers") for made in beside}
+    )
 
 
 def _of_file(path: Path, tell: Tell) -> Chapter:
     return chip_chapter(read_chip(path), tell)
 
 
-def _told(made: Callable[[], Chapter], tell: Tell) -> Chapter:
+def _told(made: Callable[[], Chapter], step: str, tell: Tell) -> Chapter:
     """Compute a chapter that is one step to whoever watches."""
-    tell("zeros at random places", 0, 1)
+    tell(step, 0, 1)
     return made()
