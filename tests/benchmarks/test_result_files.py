@@ -1,7 +1,9 @@
 """Files of results in benchmarks/data: they name the code that made them, and still hold."""
 
+import importlib
 import json
 import re
+import sys
 from math import exp, fsum, log
 from pathlib import Path
 from typing import Any, Final
@@ -18,13 +20,15 @@ from archloom.space.networks.registry import network
 
 from ..source_tree import ROOT
 
+sys.path.insert(0, str(ROOT))
+
 DATA: Final = ROOT / "benchmarks" / "data"
 
 #: files of costs that a version of this code found; the others are settings, times of a machine,
 #: and figures of other tools
 RESULTS: Final = (
     "casco_edge_front.json",
-    "fusion_planners_joint.jsonl",
+    "fusion_planners.jsonl",
     "plan_by_enumeration_5cd1ce9.json",
     "trial_cost_f173ccd.json",
 )
@@ -87,3 +91,27 @@ def test_members_cost_no_more_today(kept: dict[str, Any], place: int) -> None:
     today = exp(fsum(map(log, edps)) / len(edps)), facts.area_mm2, facts.tdp_w
     assert today[1:] == pytest.approx(member["values"][1:], rel=1e-9)
     assert today[0] <= member["values"][0] * SAME
+
+
+@pytest.mark.parametrize(
+    ("planner", "name", "preset"),
+    [
+        ("fast", "resnet18", "fast_large"),
+        ("casco", "mobilenetv2", "eyeriss"),
+        ("joint", "vgg16", "eyeriss"),
+        ("optimus", "srgan", "fast_small"),
+    ],
+)
+def test_plans_of_planners_cost_no_more_today(planner: str, name: str, preset: str) -> None:
+    """Some cells of docs/validation/fusion_planners.md, as its command measures them."""
+    script: Any = importlib.import_module("benchmarks.fusion.fusion_planners")
+    (kept,) = (
+        row
+        for row in records(DATA / "fusion_planners.jsonl")
+        if (row["planner"], row["network"], row["preset"]) == (planner, name, preset)
+    )
+    today = script.run(planner, name, preset, 100_000, kept["factors"])
+    assert today["edp"] <= kept["edp"] * SAME
+    assert today["layer_by_layer"] <= kept["layer_by_layer"] * SAME
+    # a higher bound is a better one
+    assert kept["bound"] / SAME <= today["bound"] <= today["edp"] * SAME
