@@ -175,7 +175,7 @@ class _Clock:
         spent = _cpu_s() - self._began + self._elsewhere
         self._python_s = self._python_s or python_seconds()
         day = datetime.now(UTC).date().isoformat()
-        return Measurement(day, core_count(), round(self._python_s, 3), round(spent, 1))
+        return Measurement(day, core_count(), round(self._python_s, 3), round(spent, 3))
 
 
 def _cpu_s() -> float:

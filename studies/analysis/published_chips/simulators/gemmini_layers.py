@@ -135,10 +135,14 @@ TEXT: Final = f"""
 The artefact of DOSA has cycles of Gemmini's RTL, simulated in FireSim, for the products of BERT and
 the layers of ResNet-50, each with the mapping that was run. The model runs the same mappings on an
 array of {SIDE} x {SIDE} with the accumulator and scratchpad of each row and {DMA_BYTES} bytes a
-cycle of DRAM (Gemmini's default bus). The file's cycles without a mapping (Gemmini's own tiles) are
-in the last column. Nothing was fitted.
+cycle of DRAM (Gemmini's default bus; that the simulated chip has it, and that loops stand
+outermost first in the file's mappings, are assumptions). The file's cycles without a mapping
+(Gemmini's own tiles) are in the last column. Another file of the artefact, gemmini_test_data.csv,
+has very different cycles for some of these layers; it was not used.
 
-The model is a bound: the array never waits. It is below the RTL for all layers, and for {{near}} of
+The model is a bound: the array never waits. That was chosen after a first look, at which *{LOADED}*
+left 7 of {{layers}} layers out of their range, and so was the range: it guards against changes, and
+is no prediction. The model is below the RTL for all layers, and for {{near}} of
 them by less than a fifth. Columns are ratios with what the array may wait for. *{LOADED}*: tiles
 that are worked on for less than {SIDE} cycles wait for their weights (`fill_drain: overlapped`).
 *{EXPOSED}*: the array loads, fills and drains for every tile (`exposed`); the RTL is faster, for it

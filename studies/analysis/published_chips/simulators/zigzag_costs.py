@@ -285,10 +285,10 @@ ZigZag (Mei et al., IEEE Trans. Computers 70(8), 2021) searches for mappings and
 mapped five layers of ResNet-18 on three of the architectures that come with it, for the least EDP;
 its partial sums have 8 bits, and 16 in one run on each. In the model each of its memories is a
 level for each operand that it holds, with the same loops, port widths and energies. Nothing was
-fitted. The three architectures are those whose memories lie inside each other, as the model's
-levels do; for four layers on `tesla_npu_like` the register that a row of the array shares has no
-level, for one of them the input buffer neither, and for one on `eyeriss_like` the weight buffer.
-Their words are not compared.
+fitted. The memories of these three lie inside each other, as the model's levels do; the range of
+cycles was set after the ratios were known. For four layers on `tesla_npu_like` the register that a
+row of the array shares has no level, for one of them the input buffer neither, and for one on
+`eyeriss_like` the weight buffer. Their words are not compared.
 
 Columns are ratios with other conventions. *{HELD}*: a memory does not read a word again that the
 next steps ask for too. *{SUMS}*: sums are read, and fetched from the memory outside, also as they
