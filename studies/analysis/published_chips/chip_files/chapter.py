@@ -100,12 +100,13 @@ def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
             if row.change
         }
         costed = _Costed(switch.design, changed, runs := dict[_Place, LayerRun]())
-        cost_of = _costs_on(chip, costed)
+        given = _settled(chip)
+        cost_of = _costs_on(chip, costed, given)
         for place, row in needed.items():
             layer = _network(row).layers[place.layer]
             tell(layer.name, len(found) * len(needed) + len(runs), len(designs) * len(needed))
             try:
-                runs[place] = LayerRun(layer, cost_of(place, row))
+                runs[place] = LayerRun(layer, cost_of(place, row), _nonzero(given.get(place[:2])))
             except ValueError as error:
                 faults.append(f"{chip.title}: {layer.name}{switched}: {error}")
         found.append(costed)
@@ -114,13 +115,24 @@ def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
     return found
 
 
-def _costs_on(chip: ChipFile, designs: _Costed) -> Callable[[_Place, Row], LayerCost]:
-    """Return what costs a layer of a row on the design of its row; it maps equal layers once."""
-    given = {
+def _settled(chip: ChipFile) -> Mapping[tuple[str, int], Row]:
+    """Return the rows that say how a layer runs, by the layer's network and position."""
+    return {
         (row.runs_of, row.layers[0]): row
         for row in chip.layers
         if len(row.layers) == 1 and row.settles
     }
+
+
+def _nonzero(row: Row | None) -> tuple[float, float]:
+    """Return shares of nonzero inputs and outputs, as far as a row says them."""
+    return (1.0, 1.0) if row is None else (row.density[1], row.written)
+
+
+def _costs_on(
+    chip: ChipFile, designs: _Costed, given: Mapping[tuple[str, int], Row]
+) -> Callable[[_Place, Row], LayerCost]:
+    """Return what costs a layer of a row on the design of its row; it maps equal layers once."""
     mappers = dict[str, Mapper]()
 
     def cost_of(place: _Place, row: Row) -> LayerCost:

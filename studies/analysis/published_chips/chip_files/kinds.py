@@ -5,19 +5,37 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import access_costs, hardware_cost
 from archloom.evaluators.loopnest import LayerCost
 from archloom.space.hardware import Hardware
 from archloom.space.workload import TENSORS, Layer
 
+#: bits beside each nonzero value where runs of zeros are packed: a run of 5 bits for each, and one
+#: bit for three of them (Chen et al., JSSC 52(1), 2017, section V: 64 bits for three values of 16)
+_RUN_BITS: Final = 5 + 1 / 3
+
 
 @dataclass(frozen=True)
 class LayerRun:
-    """A layer, and what it costs on a chip."""
+    """A layer, and what it costs on a chip.
+
+    Attributes:
+        layer, cost: the layer, and its cost.
+        nonzero: shares of nonzero values among its inputs and its outputs.
+    """
 
     layer: Layer
     cost: LayerCost
+    nonzero: tuple[float, float] = (1.0, 1.0)
+
+    def packed_share(self, bits: float) -> NDArray[np.float64]:
+        """Return what is left of each tensor's words of so many bits if runs of zeros in feature
+        maps are packed, where that is less.
+        """
+        each = (bits + _RUN_BITS) / bits
+        return np.array([1.0, *(min(1.0, share * each) for share in self.nonzero)])
 
 
 @dataclass(frozen=True)
@@ -72,6 +90,13 @@ class Runs:
         """Words read and written at a level, in 10^6 bytes."""
         bits = np.array([self.hardware.bits(level, tensor) for tensor in TENSORS])
         words = sum(np.asarray(run.cost.words)[level] for run in self.layers)
+        return float((words * bits).sum()) / 8e6
+
+    def packed_mb(self, level: int) -> float:
+        """The same, with runs of zeros in feature maps packed."""
+        bits = np.array([self.hardware.bits(level, tensor) for tensor in TENSORS])
+        own = self.hardware.word_bits
+        words = sum(np.asarray(r.cost.words)[level] * r.packed_share(own) for r in self.layers)
         return float((words * bits).sum()) / 8e6
 
     def over_all(self) -> "Runs":
@@ -186,6 +211,10 @@ def row_kinds(hardware: Hardware) -> dict[str, Kind]:
         name = "DRAM" if level.storage == "dram" else level.name
         about = f"bytes read and written at level {level.name}, in MB (10^6 bytes)"
         found[f"{level.name}{TRAFFIC}"] = Kind(f"{name} traffic, MB", about, _traffic(number))
+        if level.storage == "dram":
+            about += ", runs of zeros in feature maps packed by input_zeros and output_zeros"
+            kind = Kind("DRAM traffic, maps packed, MB", about, _packed_traffic(number))
+            found[f"{level.name}_packed{TRAFFIC}"] = kind
         about = f"energy of the words read and written at level {level.name}, in mJ"
         kind = Kind(f"energy of {name}, mJ", about, _level_energy(number))
         found.setdefault(f"{level.name}{LEVEL_ENERGY}", kind)
@@ -194,6 +223,10 @@ def row_kinds(hardware: Hardware) -> dict[str, Kind]:
 
 def _traffic(level: int) -> Callable[[Runs], float]:
     return lambda runs: runs.traffic_mb(level)
+
+
+def _packed_traffic(level: int) -> Callable[[Runs], float]:
+    return lambda runs: runs.packed_mb(level)
 
 
 def _level_energy(level: int) -> Callable[[Runs], float]:

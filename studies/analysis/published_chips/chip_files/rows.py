@@ -39,6 +39,7 @@ _SHARE: Final = Key(
 _KEYS: Final = {
     "mapping": WRITTEN,
     "input_zeros": _SHARE,
+    "output_zeros": _SHARE,
     "weight_zeros": _SHARE,
     "constraints": ROW_CONSTRAINTS,
     "change": VALUES,
@@ -53,7 +54,7 @@ _NETWORK: Final = "network"
 _MOST_ROWS: Final = 2000
 
 #: of a row for several layers, which have different values of these
-_OF_ONE: Final = ("mapping", "input_zeros", "weight_zeros")
+_OF_ONE: Final = ("mapping", "input_zeros", "output_zeros", "weight_zeros")
 
 #: a row that has one of these says something without a figure
 _SETTINGS: Final = {*_OF_ONE, "constraints", "change"}
@@ -70,6 +71,7 @@ class Row:
         figures: what was measured, by key.
         mapping: of the layer; None for what a search finds.
         density: shares of nonzero weights and inputs.
+        written: share of nonzero outputs, for packed feature maps.
         constraints: on the mappings of the row's layers, in place of the file's; None for those.
         change: values of the hardware for this row, by key path, beside those of the file.
         remarks: of all figures of the row.
@@ -86,11 +88,12 @@ class Row:
     change: Mapping[str, Any] = field(default_factory=dict)
     remarks: Remarks = field(default_factory=Remarks)
     entry: Any = field(default=None, compare=False)
+    written: float = 1.0
 
     @property
     def settles(self) -> bool:
         """Whether the row says how its layer runs."""
-        return self.mapping is not None or self.density != (1.0, 1.0)
+        return self.mapping is not None or (*self.density, self.written) != (1.0,) * 3
 
     @property
     def runs_of(self) -> str:
@@ -172,7 +175,8 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     density = (1.0 - said.get("weight_zeros", 0.0), 1.0 - said.get("input_zeros", 0.0))
     remarks = Remarks(source=said.get("source"), reason=said.get("reason"))
     settled = (said.get("mapping"), density, said.get("constraints"), said.get("change", {}))
-    row = Row(name, layers, workload, figures, *settled, remarks, entry)
+    written = 1.0 - said.get("output_zeros", 0.0)
+    row = Row(name, layers, workload, figures, *settled, remarks, entry, written)
     if chip is not None and network is not None and len(layers) == 1 and not faults:
         with collecting(faults, "mapping"):
             _check_mapping(row, network.layers[layers[0]], chip, beside.before.get("switches", {}))
@@ -296,6 +300,7 @@ Attributes:
 _ABOUTS: Final = {
     "mapping": "mapping of the layer: a list of loops, a text, or a row-stationary pass",
     "input_zeros": "share of zeros among the inputs of the layer",
+    "output_zeros": "share of zeros among the outputs of the layer, for packed feature maps",
     "weight_zeros": "share of zeros among the weights of the layer",
     "constraints": "constraints on the mappings of the row's layers, in place of the file's",
     "change": "other values of the hardware for this row, by key path of the template",

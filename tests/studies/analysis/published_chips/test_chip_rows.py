@@ -77,6 +77,29 @@ def test_energies_of_parts_add_up_and_rates_follow_from_time(tmp_path: Path) -> 
     assert of("achieved TOP/s") / 0.0672 == pytest.approx(of("utilisation, %") / 100)
 
 
+def test_maps_in_dram_are_packed_by_their_zeros_and_weights_are_not(tmp_path: Path) -> None:
+    """64 bits for three nonzero words of 16; never more than the words as they are."""
+    row = {"mapping": CONV4, "dram_mb": 1, "dram_packed_mb": 1}
+
+    def of(inputs: float | None, outputs: float | None) -> tuple[float, float]:
+        zeros = {"input_zeros": inputs, "output_zeros": outputs}
+        given = {key: share for key, share in zeros.items() if share is not None}
+        found = ours(tmp_path, layers={"conv4": {**row, **given}})
+        return found["conv4, DRAM traffic, MB"], found["conv4, DRAM traffic, maps packed, MB"]
+
+    plain, packed = of(None, None)
+    assert packed == pytest.approx(plain)
+    # a quarter of all values is where packing begins to gain
+    assert of(0.25, 0.25)[1] == pytest.approx(plain)
+    assert of(0.1, 0.2)[1] == pytest.approx(plain)
+    # with five eighths of zeros half of the words are left
+    inputs, outputs = (2 * (plain - of(*zeros)[1]) for zeros in ((0.625, 0.0), (0.0, 0.625)))
+    assert of(None, 0.7)[0] == plain
+    assert of(0.4, 0.7)[1] == pytest.approx(plain - 0.2 * inputs - 0.6 * outputs)
+    # four images of 384 maps of 13 x 13 are written once
+    assert outputs == pytest.approx(4 * 384 * 169 * 2e-6)
+
+
 def test_areas_of_parts_are_those_of_the_hardware(tmp_path: Path) -> None:
     keys = ["glb_area_mm2", "spad_area_mm2", "mac_area_mm2", "area_mm2", "tops_per_mm2"]
     found = ours(tmp_path, chip=dict.fromkeys([*keys, "peak_tops"], 1))
