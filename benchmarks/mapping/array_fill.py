@@ -10,20 +10,20 @@ imperfect`` the same of factors of any size.
 """
 
 import argparse
+import sys
 from dataclasses import replace
 from math import exp, log
+from pathlib import Path
 from statistics import mean
 from time import process_time
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
 from archloom.evaluators.loopnest.layer_cost import LayerCost
-from archloom.evaluators.loopnest.problem import MappingProblem
-from archloom.search.mapping.auto import auto_mapping
 from archloom.search.mapping.factorization import FACTORS
-from archloom.search.mapping.mapper import Mapper
 from archloom.space.design_space.presets import preset
-from archloom.space.errors import InfeasibleError
 from archloom.space.hardware.hardware import Hardware
-from archloom.space.networks.registry import network
+from benchmarks.mapping.imperfect_factors import mapped, problems_of
 
 DESIGNS = ("tpu_v3", "fast_small", "edgetpu", "simba")
 NETWORKS = ("resnet18", "mobilenetv2", "bert_base", "vit_b_16")
@@ -33,23 +33,6 @@ MODES = ("none", "exposed", "overlapped")
 def with_mode(hardware: Hardware, mode: str) -> Hardware:
     """Return a design with its array's fill and drain counted so."""
     return replace(hardware, effects=replace(hardware.effects, fill_drain=mode))
-
-
-def problems_of(name: str, hardware: Hardware) -> list[MappingProblem]:
-    """Return the distinct problems of a network."""
-    found = (MappingProblem.of_layer(la, hardware) for la in network(name).layers if la.uses_macs)
-    return list({problem.key: problem for problem in found}.values())
-
-
-def mapped(problems: list[MappingProblem], factors: str, evaluations: int) -> list[LayerCost]:
-    """Map all problems."""
-    mapper, costs = Mapper(auto_mapping(), evaluations, 0, factors), []
-    for problem in problems:
-        cost = mapper(problem)
-        if not isinstance(cost, LayerCost):
-            raise InfeasibleError(cost)
-        costs.append(cost)
-    return costs
 
 
 def over(costs: list[LayerCost], plain: list[LayerCost]) -> tuple[float, float]:

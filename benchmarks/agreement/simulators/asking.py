@@ -1,11 +1,13 @@
 """Requests to simulators in interpreters of their own, and files of what they answered."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from benchmarks import other_interpreter
+
+_ANSWERING: Final = Path(__file__).with_name("answering.py")
 
 
 def ask(simulator: str, runner: Path, needed: str, python: Path, asked: Any) -> dict[str, Any]:
@@ -23,22 +25,12 @@ def ask(simulator: str, runner: Path, needed: str, python: Path, asked: Any) -> 
 
     Ends the program with a message if it cannot run.
     """
-    program = f"{runner.read_text()}\nmain()\n"
-    try:
-        done = subprocess.run(
-            [python, "-P", "-c", program],
-            input=json.dumps(asked),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError as error:
-        sys.exit(f"--python {python}: {error.strerror}. {needed}")
-    if done.returncode:
-        last = (done.stderr.strip() or "no message").splitlines()[-1]
-        sys.exit(f"--python {python}: {simulator} does not run: {last}. {needed}")
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    parts = (runner.read_text(), _ANSWERING.read_text(), "answer(versions, simulate)\n")
+    program = "\n".join(parts)
+    found: dict[str, Any] = other_interpreter.ask(
+        "--python", python, simulator, needed, program, asked
+    )
+    return found
 
 
 def write(file: Path, about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:

@@ -3,9 +3,6 @@
 It imports nothing of Archloom: the recorder hands this text to another interpreter.
 """
 
-import json
-import sys
-
 
 def versions():
     from importlib.metadata import version
@@ -60,12 +57,3 @@ def simulate(asked):
         "utilisation_percent": round(float(utilisation), 6),
         **counts,
     }
-
-
-def main():
-    asked = json.load(sys.stdin)
-    kept = sys.stdout
-    # what the package prints must not mix with the answer
-    sys.stdout = sys.stderr
-    answer = simulate(asked) if asked else {}
-    json.dump({"versions": versions(), **answer}, kept)

@@ -3,8 +3,6 @@
 It imports nothing of Archloom: the recorder hands this text to another interpreter.
 """
 
-import json
-import sys
 import tempfile
 
 
@@ -129,12 +127,3 @@ def simulate(asked):
         "drain_cycles": float(getattr(cme, "systolic_drain_cycle", 0)),
         "latency_cycles": float(cme.latency_total2),
     }
-
-
-def main():
-    asked = json.load(sys.stdin)
-    kept = sys.stdout
-    # what the package prints must not mix with the answer
-    sys.stdout = sys.stderr
-    answer = simulate(asked) if asked else {}
-    json.dump({"versions": versions(), **answer}, kept)

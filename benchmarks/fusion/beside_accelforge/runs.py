@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 import time
 from math import exp
 from pathlib import Path
@@ -15,6 +13,7 @@ from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.search.software.planners import fusion_search
 from archloom.space.hardware.effects import DrainReads
+from benchmarks import other_interpreter
 
 from .cases import Case
 from .translation import Price
@@ -58,20 +57,10 @@ def ask(python: Path, asked: dict[str, Any]) -> dict[str, Any]:
 
     Ends the program with a message if it cannot run.
     """
-    try:
-        done = subprocess.run(
-            [python, "-P", "-c", f"{_RUNNER.read_text()}\nmain()\n"],
-            input=json.dumps(asked),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError as error:
-        sys.exit(f"--accelforge-python {python}: {error.strerror}. {NEEDED}")
-    if done.returncode:
-        last = (done.stderr.strip() or "no message").splitlines()[-1]
-        sys.exit(f"--accelforge-python {python}: AccelForge does not run: {last}. {NEEDED}")
-    answer: dict[str, Any] = json.loads(done.stdout)
+    program = f"{_RUNNER.read_text()}\nmain()\n"
+    answer: dict[str, Any] = other_interpreter.ask(
+        "--accelforge-python", python, "AccelForge", NEEDED, program, asked
+    )
     return answer
 
 
