@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     )
     from .box.relaxation import Relaxation as Relaxation, Relaxed as Relaxed
     from .compulsory import compute_cycles as compute_cycles, pass_bounds as pass_bounds
-    from .gaps import mapping_gaps as mapping_gaps
+    from .gaps import (
+        cycle_price as cycle_price,
+        mapping_gaps as mapping_gaps,
+        priced_bound as priced_bound,
+        up_to_rounding as up_to_rounding,
+    )
     from .layer import (
         design_and_prices as design_and_prices,
         later_sums_pj as later_sums_pj,

@@ -43,6 +43,8 @@ class MappingProblem:
         constraints: what every mapping that a search proposes must satisfy.
         weights: exponents of energy and of latency in the objective: (1, 1) for EDP.
         row_words: learned weights of one output channel, where the hardware packs them; else 0.
+        cycle_pj: what a cycle counts in the objective besides the leakage of the chip: the energy
+            that a plan would spend to be a cycle faster. It is no part of the cost.
 
     Raises:
         ValueError: numbers that are no sizes or shares, a staged operand on hardware without a
@@ -64,6 +66,7 @@ class MappingProblem:
     constraints: MappingConstraints = UNCONSTRAINED
     weights: tuple[float, float] = (1.0, 1.0)
     row_words: int = 0
+    cycle_pj: float = 0.0
 
     def __post_init__(self) -> None:
         # each line takes for granted what the one before it found right
@@ -110,6 +113,8 @@ class MappingProblem:
             special = (*special, ("weights", self.weights))
         if self.row_words:
             special = (*special, ("row_words", self.row_words))
+        if self.cycle_pj:
+            special = (*special, ("cycle_pj", self.cycle_pj))
         return repr((self.bounds, *window, self.staged, self.free_words, *special))
 
     @cached_property
@@ -137,7 +142,7 @@ class MappingProblem:
         buffer = self.hardware.fusion_level
         if self.free_words is not None and buffer is not None:
             own["shared"][buffer] = self.free_words * own["unit"][buffer, INPUTS]
-        return same._replace(**own)
+        return same._replace(leakage_pj=same.leakage_pj + self.cycle_pj, **own)
 
     def impossible(self) -> Infeasible | None:
         """Return why not even the smallest tiles fit, with bytes and remedies, or which

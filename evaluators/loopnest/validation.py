@@ -70,6 +70,8 @@ def wrong_sizes(problem: "MappingProblem") -> Iterator[str]:
         and any(weights)
     ):
         yield f"weights must be two numbers from 0 to {_MOST_WEIGHT}, not both 0, got {weights!r}"
+    if not is_amount(problem.cycle_pj, 0, EXACT):
+        yield f"cycle_pj must be a number from 0 to {EXACT}, got {problem.cycle_pj!r}"
     rules: object = problem.constraints
     if not isinstance(rules, MappingConstraints):
         yield f"constraints must be MappingConstraints, got {rules!r}"

@@ -17,7 +17,7 @@ from .result import GROUP_FIGURES
 
 
 def breakdown_of(
-    cost: NetworkCost, unfused: NetworkCost, mappings: Iterable[str] = ()
+    cost: NetworkCost, unfused: NetworkCost, mappings: Iterable[str] = (), least: float = 0.0
 ) -> dict[str, Any]:
     """Return what a plan costs by level, group, layer and tile, beside the plan that fuses nothing.
 
@@ -25,6 +25,7 @@ def breakdown_of(
         cost: of the plan.
         unfused: of the other one.
         mappings: texts that a record has anyway; the place of one there stands for it.
+        least: an EDP (pJ cycles) that the plan is known to have at least with any mappings.
 
     Returns:
         ``plan`` and ``unfused``, sums by name; ``gaps``; ``groups``, for each its
@@ -36,7 +37,7 @@ def breakdown_of(
     known = {text: place for place, text in enumerate(mappings)}
     # of layers that are folded into one, the first stands for all
     alone = {g.group.layers[0]: g.dram_reads + g.dram_writes for g in unfused.groups}
-    gaps = asdict(mapping_gaps(cost))
+    gaps = asdict(mapping_gaps(cost, least))
     return {
         "plan": _sums(cost),
         "unfused": _sums(unfused),

@@ -6,7 +6,7 @@ can go on in another process, on another machine, or after a crash.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp
+from math import exp, log
 from typing import Any, Final, TypeAlias
 
 from archloom.evaluators.fusion import NetworkCost
@@ -23,6 +23,7 @@ from archloom.space.workload import Network
 from ..seeds import derived_seed
 from .breakdown import breakdown_of
 from .packing import pack
+from .plan_proof import ProvenPlan, proven_plan
 from .planners import fusion_search
 from .result import NetworkResult, SoftwareResult
 from .serving import Sharing, together_costs
@@ -59,6 +60,8 @@ class SoftwareSettings:
         budget: ``plans`` (it is plans, whatever the mappings are) or ``shared`` (each unit of it is
             a plan, or a better mapping of the best one:
             :mod:`archloom.search.software.shared_budget`).
+        plan_proof: mappings tried for each layer, tile and residency of the best plan, to lower the
+            EDP of the plan as a whole and to prove it; 0 for none.
         fusion_options, mapping_options: other options of both searches, by name.
 
     Old names (:data:`archloom.search.registry.RENAMED`) become today's. The defaults are what
@@ -75,6 +78,7 @@ class SoftwareSettings:
     factors: str = "imperfect"
     constraints: MappingConstraints = UNCONSTRAINED
     budget: str = "plans"
+    plan_proof: int = 0
     fusion_options: Options = ()
     mapping_options: Options = ()
 
@@ -89,10 +93,11 @@ class SoftwareSettings:
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
-        if self.population < 2 or self.mapping_evaluations < 1:
+        if self.population < 2 or self.mapping_evaluations < 1 or self.plan_proof < 0:
             raise ValueError(
                 f"population is {self.population}, must be at least 2; mapping_evaluations is "
-                f"{self.mapping_evaluations}, must be at least 1"
+                f"{self.mapping_evaluations}, must be at least 1; plan_proof is "
+                f"{self.plan_proof}, must be at least 0"
             )
 
 
@@ -133,9 +138,13 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
         before = state["networks"][network.name] if state else None
         after = _advanced(task, network, before, budget)
         states[network.name] = after.state
-        histories.append(after.history)
-        results[network.name] = _result(after.evaluator, after.best, after.spent)
-        plans[network.name] = _cost_of(after.evaluator, after.best)
+        proven = _proven(task, after)
+        history = after.history
+        if task.settings.plan_proof:
+            history = (*history[:-1], log(proven.cost.edp_js))
+        histories.append(history)
+        results[network.name] = _result(proven, after.spent)
+        plans[network.name] = proven.cost
     together = together_costs(task.sharing, task.hardware, plans) if task.sharing else {}
     return SoftwareResult({"networks": states}, _mean_curve(histories), results, None, together)
 
@@ -274,12 +283,20 @@ def _cost_of(evaluator: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
     return cost
 
 
-def _result(
-    evaluator: MemoizedPlanEvaluator, plan: FusionPlan, spent: dict[str, int]
-) -> NetworkResult:
+def _proven(task: SoftwareTask, after: _Advanced) -> ProvenPlan:
+    """Return the best plan; where that is asked for with the best mappings of it as a whole."""
+    settings = task.settings
+    if not settings.plan_proof:
+        return ProvenPlan(after.evaluator, _cost_of(after.evaluator, after.best), 0.0)
+    mapper = _mapper(settings, task.seed, settings.plan_proof)
+    return proven_plan(after.evaluator, after.best, mapper)
+
+
+def _result(proven: ProvenPlan, spent: dict[str, int]) -> NetworkResult:
+    evaluator, best = proven.evaluator, proven.cost
     unfused = layer_by_layer(evaluator.network)
-    best, base = _cost_of(evaluator, plan), _cost_of(evaluator, unfused)
-    mappings, gaps = evaluator.record((plan, unfused))
+    base = _cost_of(evaluator, unfused)
+    mappings, gaps = evaluator.record((best.plan, unfused))
     return NetworkResult(
         edp_js=best.edp_js,
         energy_pj=best.energy_pj,
@@ -295,5 +312,5 @@ def _result(
         mappings=mappings,
         gaps=gaps,
         spent=spent,
-        breakdown=pack(breakdown_of(best, base, mappings.values())),
+        breakdown=pack(breakdown_of(best, base, mappings.values(), proven.least)),
     )
