@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .box.relaxation import Relaxation as Relaxation, Relaxed as Relaxed
     from .compulsory import compute_cycles as compute_cycles, pass_bounds as pass_bounds
     from .gaps import (
-        cycle_price as cycle_price,
+        TileRuns as TileRuns,
         mapping_gaps as mapping_gaps,
-        priced_bound as priced_bound,
+        plan_parts as plan_parts,
         up_to_rounding as up_to_rounding,
     )
     from .layer import (

@@ -8,10 +8,10 @@ from archloom.evaluators.fusion.buffer import streams
 from archloom.evaluators.loopnest import LayerCost
 from archloom.space import Infeasible
 from archloom.space.fusion import folded_of
-from archloom.space.hardware import Hardware, fusion_cores
+from archloom.space.hardware import fusion_cores
 
 from ..hardware import access_costs
-from .compulsory import latency_bound_cycles
+from .compulsory import energy_bound_pj, latency_bound_cycles
 from .rounding import ROUNDING, evaluation_pj
 
 
@@ -35,12 +35,84 @@ class MappingGaps:
     plan_percent: float
 
 
+@dataclass(frozen=True, slots=True)
+class TileRuns:
+    """A mapped layer or tile of a plan.
+
+    Attributes:
+        times: how often it runs.
+        turns: how often one after another: tiles side by side on cores take the cycles of one.
+        cost: with its mapping.
+    """
+
+    times: int
+    turns: int
+    cost: LayerCost
+
+
+@dataclass(frozen=True, slots=True)
+class PlanParts:
+    """What a plan's energy and latency are the sums of, at the least: waiting is left out.
+
+    Attributes:
+        fixed_pj: energy that no mapping changes, without leakage.
+        fixed_cycles: cycles that no mapping changes.
+        leakage_pj: of the chip, in a cycle.
+        least_pj, least_cycles: below which no mappings of any plan bring the energy (leakage
+            included) and the latency.
+        tiles: those with mappings. Folded layers are left out: their mappings were searched with
+            words over DRAM that folding saves.
+    """
+
+    fixed_pj: float
+    fixed_cycles: int
+    leakage_pj: float
+    least_pj: float
+    least_cycles: float
+    tiles: tuple[TileRuns, ...]
+
+
+def plan_parts(cost: NetworkCost) -> PlanParts:
+    """Take the cost of a plan apart into what mappings change, and the rest."""
+    fixed_pj, fixed_cycles, tiles = 0.0, 0, []
+    for group in cost.groups:
+        if folded_of(cost.network, group.group) is not None:
+            continue
+        for share in group.layers:
+            rest_pj = float(share.energy_pj.sum()) + share.compute_pj
+            for times, tile in share.evaluations:
+                turns = -(-times // group.cores)
+                if tile.mapping is None:
+                    fixed_cycles += turns * tile.latency_cycles
+                else:
+                    rest_pj -= times * tile.dynamic_pj
+                    tiles.append(TileRuns(times, turns, tile))
+            fixed_pj += max(0.0, rest_pj)
+    steady = any(group.group.steady for group in cost.groups)
+    about = (cost.network, cost.hardware, steady)
+    least = energy_bound_pj(*about), latency_bound_cycles(*about)
+    leakage_pj = cost.leakage_pj / cost.latency_cycles
+    return PlanParts(fixed_pj, fixed_cycles, leakage_pj, *least, tuple(tiles))
+
+
+def up_to_rounding(cost: NetworkCost, least: float) -> float:
+    """Return the plan's EDP (pJ cycles) in place of a bound that only rounding keeps below it.
+
+    Mappings are compared with exact energies, those of a plan are rounded (lemma 4).
+    """
+    shares = [share for group in cost.groups for share in group.layers]
+    evaluations = sum(times for share in shares for times, _ in share.evaluations)
+    rounded_pj = evaluations * evaluation_pj(len(cost.hardware.levels))
+    lowered = (cost.energy_pj * (1 - ROUNDING) - rounded_pj) * cost.latency_cycles
+    return cost.energy_pj * cost.latency_cycles if least >= lowered else least
+
+
 def mapping_gaps(cost: NetworkCost, least: float = 0.0) -> MappingGaps:
     """Return what is known of a plan's mappings.
 
     Args:
         cost: of the plan.
-        least: an EDP (pJ cycles) that the plan is known to have at least, of :func:`priced_bound`.
+        least: an EDP (pJ cycles) that the plan is known to have at least with any mappings.
     """
     shares = [share for group in cost.groups for share in group.layers]
     found = [c for s in shares for _, c in s.evaluations if c.mapping is not None]
@@ -63,7 +135,7 @@ def least_edp(cost: NetworkCost) -> float:
     From the least EDP of each tile and from the energy and the cycles that no mapping changes
     (docs/explanation/bounds.md, "What proven mappings say of a plan").
     """
-    leaking = _leaking(cost)
+    leaking = cost.leakage_pj / cost.latency_cycles
     fixed_pj, fixed_cycles, roots = 0.0, 0, 0.0
     shares = [(group, share) for group in cost.groups for share in group.layers]
     for group, share in shares:
@@ -88,94 +160,12 @@ def least_edp(cost: NetworkCost) -> float:
     return float(max(together, roots**2 + fixed_pj * longest))
 
 
-def cycle_price(cost: NetworkCost, rate_pj: float, hardware: Hardware) -> float:
-    """Return ``cycle_pj`` of mapping problems on some hardware, for :func:`priced_bound`.
-
-    Args:
-        cost: of the plan.
-        rate_pj: energy that is worth a cycle of the plan.
-        hardware: that the tiles run on: the whole, or one of its cores.
-    """
-    if hardware == cost.hardware:
-        return rate_pj
-    cores = fusion_cores(cost.hardware)
-    count = 1 if isinstance(cores, Infeasible) else cores.count
-    # each tile takes its share of the cycles of a turn, in which the whole chip leaks
-    due = (_leaking(cost) + rate_pj) / count
-    return max(0.0, due - access_costs(hardware).leakage_pj_per_cycle)
-
-
-def priced_bound(cost: NetworkCost, rate_pj: float) -> float:
-    """Return an EDP (pJ cycles) that a plan has at least, whatever the mappings.
-
-    docs/explanation/bounds.md, "A plan's mappings together", has the proof.
-
-    Args:
-        cost: of the plan with mappings that were searched for the least energy, where a cycle
-            costs :func:`cycle_price`. Their gaps are those of that objective.
-        rate_pj: energy that is worth a cycle of the plan.
-    """
-    whole = _leaking(cost) + rate_pj
-    least = 0.0
-    for group in cost.groups:
-        if folded_of(cost.network, group.group) is not None:
-            # its mapping was searched with words over DRAM that folding saves: it says nothing
-            continue
-        one = _core(cost, group)
-        cores = 1 if one is None else cost.hardware.levels[-2].instances
-        for share in group.layers:
-            fixed_pj = float(share.energy_pj.sum()) + share.compute_pj
-            for times, tile in share.evaluations:
-                turns = -(-times // group.cores)
-                if tile.mapping is None:
-                    least += whole * turns * tile.latency_cycles
-                    continue
-                fixed_pj -= times * tile.dynamic_pj
-                # side by side on cores, each tile takes its share of the cycles of a turn
-                number, due = (turns, whole) if one is None else (times, whole / cores)
-                price = _searched_price(cost, rate_pj, one)
-                value = tile.dynamic_pj + price * tile.latency_cycles
-                least += number * value / (1 + tile.gap_percent / 100) * min(1.0, due / price)
-            least += max(0.0, fixed_pj)
-    return least * least / (4 * rate_pj)
-
-
-def up_to_rounding(cost: NetworkCost, least: float) -> float:
-    """Return the plan's EDP (pJ cycles) in place of a bound that only rounding keeps below it.
-
-    Mappings are compared with exact energies, those of a plan are rounded (lemma 4).
-    """
-    shares = [share for group in cost.groups for share in group.layers]
-    evaluations = sum(times for share in shares for times, _ in share.evaluations)
-    rounded_pj = evaluations * evaluation_pj(len(cost.hardware.levels))
-    edp = cost.energy_pj * cost.latency_cycles
-    lowered = (cost.energy_pj * (1 - ROUNDING) - rounded_pj) * cost.latency_cycles
-    return edp if least >= lowered else least
-
-
-def _leaking(cost: NetworkCost) -> float:
-    return cost.leakage_pj / cost.latency_cycles
-
-
-def _searched_price(cost: NetworkCost, rate_pj: float, core: Hardware | None) -> float:
-    """Energy of a cycle that mappings were searched with, leakage included."""
-    if core is None:
-        return _leaking(cost) + rate_pj
-    return access_costs(core).leakage_pj_per_cycle + cycle_price(cost, rate_pj, core)
-
-
-def _core(cost: NetworkCost, group: GroupCost) -> Hardware | None:
-    """Return the core that a group's tiles run on; None if they run on the whole."""
-    cores = fusion_cores(cost.hardware)
-    if streams(group.group) or isinstance(cores, Infeasible) or cores.count == 1:
-        return None
-    return cores.one
-
-
 def _core_leakage(cost: NetworkCost, group: GroupCost, whole: float) -> float:
     """Leakage per cycle that the mappings of a group were searched with; ``whole`` of the chip."""
-    core = _core(cost, group)
-    return whole if core is None else access_costs(core).leakage_pj_per_cycle
+    cores = fusion_cores(cost.hardware)
+    if streams(group.group) or isinstance(cores, Infeasible) or cores.count == 1:
+        return whole
+    return access_costs(cores.one).leakage_pj_per_cycle
 
 
 def _least_of(tile: LayerCost, leaking: float) -> float:

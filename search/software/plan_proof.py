@@ -1,15 +1,17 @@
 """Mappings of a plan that give it the least EDP together, and the proof of that.
 
 A mapping search minimises the EDP of one layer or tile. The EDP of a plan is the product of two
-sums. It is least where each mapping has the least energy with a price on its cycles, which is what
-a cycle of the plan is worth: its energy over its latency (docs/explanation/bounds.md, "A plan's
-mappings together").
+sums, energy and latency. With a price on a cycle, the least of energy plus priced cycles is a sum
+over mappings, each of which is searched alone; at every price it bounds both sums by a line, and
+the lines of some prices bound their product (docs/explanation/bounds.md, "A plan's mappings
+together").
 """
 
 from dataclasses import dataclass, replace
-from typing import Final
+from math import sqrt
+from typing import Final, NamedTuple
 
-from archloom.evaluators.bounds import cycle_price, mapping_gaps, priced_bound, up_to_rounding
+from archloom.evaluators.bounds import TileRuns, mapping_gaps, plan_parts, up_to_rounding
 from archloom.evaluators.fusion import NetworkCost, ProblemMapper
 from archloom.evaluators.loopnest import LayerCost, MappingProblem
 from archloom.search.fusion import MemoizedPlanEvaluator
@@ -17,8 +19,16 @@ from archloom.search.mapping import objective
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan
 
-#: prices that are tried: each is that of a better plan than the one before, and two mostly do
-_PRICES: Final = 8
+from .priced_mappings import PricedMappings
+
+#: prices that are tried at most; a dozen are common
+_PRICES: Final = 40
+
+#: prices beyond all that were tried are this many times further
+_FURTHER: Final = 4.0
+
+#: relative difference of numbers that are the same but for rounding
+_SAME: Final = 1e-12
 
 
 @dataclass(frozen=True)
@@ -50,35 +60,154 @@ def proven_plan(
     Raises:
         ValueError: the plan has no cost.
     """
-    best = _cost(evaluator, plan)
-    known = mapping_gaps(best)
-    least, found = _edp(best) / (1 + known.plan_percent / 100), evaluator
+    first = _cost(evaluator, plan)
+    if not first.leakage_pj + first.energy_pj or not first.latency_cycles:
+        return ProvenPlan(evaluator, first, 0.0)
+    lines = _Lines(evaluator, plan, mapper)
+    best, found = first, evaluator
+    price, vertex = first.energy_pj / first.latency_cycles, _Vertex(0.0, 0.0, 0.0)
     for _ in range(_PRICES):
-        rate_pj = best.energy_pj / best.latency_cycles
-        priced = _Priced(mapper, best, rate_pj)
-        other = MemoizedPlanEvaluator(evaluator.network, evaluator.hardware, priced)
-        cost = _cost(other, plan)
-        least = max(least, priced_bound(cost, rate_pj))
-        if _edp(cost) >= _edp(best):
+        line = lines.add(price)
+        if line.energy_pj * line.cycles < _edp(best) * (1 - _SAME):
+            chosen = _Chosen(evaluator.mapper, line.chosen)
+            other = MemoizedPlanEvaluator(evaluator.network, evaluator.hardware, chosen)
+            cost = _cost(other, plan)
+            if _edp(cost) < _edp(best):
+                best, found = cost, other
+        before, vertex = vertex, lines.least()
+        if up_to_rounding(best, vertex.edp) == _edp(best) or vertex == before:
             break
-        chosen = _Chosen(evaluator.mapper, priced.found)
-        found = MemoizedPlanEvaluator(evaluator.network, evaluator.hardware, chosen)
-        best = _cost(found, plan)
-    return ProvenPlan(found, best, up_to_rounding(best, least))
+        price = lines.next_price(vertex)
+    known = _edp(first) / (1 + mapping_gaps(first).plan_percent / 100)
+    return ProvenPlan(found, best, up_to_rounding(best, max(vertex.edp, known)))
 
 
-class _Priced:
-    """Has the problems of a plan mapped for the least energy, where cycles have a price."""
+class _Line(NamedTuple):
+    """Energy plus a price times cycles is at least ``least``; and where the best mappings lie."""
 
-    def __init__(self, mapper: ProblemMapper, cost: NetworkCost, rate_pj: float) -> None:
-        self._mapper, self._cost, self._rate_pj = mapper, cost, rate_pj
-        self.found: dict[str, LayerCost] = {}
+    price: float
+    least: float
+    energy_pj: float
+    cycles: float
+    chosen: dict[str, LayerCost]
+
+
+class _Vertex(NamedTuple):
+    """The least product that lines allow, the cycles there, and the energy over cycles."""
+
+    edp: float
+    cycles: float
+    ratio: float
+
+
+class _Lines:
+    """Lines that no mappings of a plan bring its energy and latency below."""
+
+    def __init__(
+        self, evaluator: MemoizedPlanEvaluator, plan: FusionPlan, mapper: ProblemMapper
+    ) -> None:
+        listed = _Listed(evaluator.mapper)
+        same = MemoizedPlanEvaluator(evaluator.network, evaluator.hardware, listed)
+        self._parts = plan_parts(_cost(same, plan))
+        self._problems = [listed.problems[id(run.cost.mapping)] for run in self._parts.tiles]
+        self._mappings = PricedMappings(mapper)
+        for problem, run in zip(self._problems, self._parts.tiles, strict=True):
+            self._mappings.suggest(problem, run.cost)
+        self._lines: list[_Line] = []
+
+    def add(self, price: float) -> _Line:
+        """Search all mappings with a price (pJ) on a cycle of the plan."""
+        parts, whole = self._parts, self._parts.leakage_pj + price
+        least, energy_pj, cycles = parts.fixed_pj, parts.fixed_pj, float(parts.fixed_cycles)
+        least += whole * parts.fixed_cycles
+        chosen: dict[str, LayerCost] = {}
+        for problem, run in zip(self._problems, parts.tiles, strict=True):
+            cost, bound = self._searched(problem, run, whole)
+            least += bound
+            # one mapping for all tiles of a problem
+            cost = chosen.setdefault(problem.key, cost)
+            energy_pj += (run.times if problem.staged[0] else run.turns) * cost.dynamic_pj
+            cycles += run.turns * cost.latency_cycles
+        line = _Line(price, least, energy_pj + parts.leakage_pj * cycles, cycles, chosen)
+        self._lines = sorted([*self._lines, line], key=lambda one: one.price)
+        return line
+
+    def _searched(
+        self, problem: MappingProblem, run: TileRuns, whole_pj: float
+    ) -> tuple[LayerCost, float]:
+        """Return the best mapping of a tile, and the least that all of its runs add to a line."""
+        # weights that stream come once for all cores: of the tiles that run side by side, one is
+        # all that surely takes its energy
+        staged_weights = problem.staged[0]
+        number = run.times if staged_weights else run.turns
+        # tiles that run side by side share the energy of a cycle
+        due = whole_pj * run.turns / number
+        leaking = problem.setup.leakage_pj
+        found = self._mappings.at(problem, max(0.0, due - leaking))
+        # a price cannot be negative; energy for less than a cycle is worth is less by no more
+        part = min(1.0, due / leaking) if leaking > 0 else 1.0
+        return found.cost, number * found.bound * part
+
+    def least(self) -> _Vertex:
+        """Return where the product of energy and latency is least above all lines.
+
+        The border of what is above all lines is a convex polygon, and on each of its sides the
+        product is least at an end.
+        """
+        slopes = [(0.0, self._parts.least_pj), *((one.price, one.least) for one in self._lines)]
+        ends = {self._parts.least_cycles}
+        for i, (price, least) in enumerate(slopes):
+            for other, above in slopes[i + 1 :]:
+                if other > price:
+                    ends.add((above - least) / (other - price))
+        found = []
+        for cycles in ends:
+            if cycles >= self._parts.least_cycles:
+                energy_pj = max(least - price * cycles for price, least in slopes)
+                found.append(_Vertex(energy_pj * cycles, cycles, energy_pj / max(cycles, 1.0)))
+        return min(found)
+
+    def next_price(self, vertex: _Vertex) -> float:
+        """Return a price whose line may cut a vertex off."""
+        energy_pj = vertex.ratio * max(vertex.cycles, 1.0)
+        through = [
+            one
+            for one in self._lines
+            if one.least - one.price * vertex.cycles >= energy_pj * (1 - _SAME)
+        ]
+        if not through:
+            # at the least energy of all plans, to which no line comes down
+            return min(vertex.ratio, min(one.price for one in self._lines) / _FURTHER)
+        low = min(through, key=lambda one: one.price)
+        high = max(through, key=lambda one: one.price)
+        if vertex.cycles <= self._parts.least_cycles:
+            return max(vertex.ratio, high.price * _FURTHER)
+        if energy_pj <= self._parts.least_pj * (1 + _SAME):
+            return min(vertex.ratio, low.price / _FURTHER)
+        return _between(low, high)
+
+
+def _between(low: _Line, high: _Line) -> float:
+    """Return the price at which the mappings of two lines are worth the same."""
+    slower, dearer = low.cycles - high.cycles, high.energy_pj - low.energy_pj
+    price = dearer / slower if slower > 0 else 0.0
+    inside = low.price < price < high.price
+    return price if inside else sqrt(low.price * high.price)
+
+
+class _Listed:
+    """Passes problems on, and keeps which problem a mapping is of."""
+
+    def __init__(self, mapper: ProblemMapper) -> None:
+        self._mapper = mapper
+        self.problems: dict[int, MappingProblem] = {}
+        self._alive: list[LayerCost] = []
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
-        price = cycle_price(self._cost, self._rate_pj, problem.hardware)
-        cost = self._mapper(replace(problem, weights=(1.0, 0.0), cycle_pj=price))
+        cost = self._mapper(problem)
         if isinstance(cost, LayerCost):
-            self.found[problem.key] = cost
+            self.problems[id(cost.mapping)] = problem
+            self._alive.append(cost)
         return cost
 
 

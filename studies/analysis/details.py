@@ -225,11 +225,14 @@ def _evaluated(
     return cost, unfused
 
 
-def cost_details(cost: "NetworkCost", unfused: "NetworkCost") -> Details:
-    """Take the cost of a plan apart, beside that of the plan that fuses nothing."""
+def cost_details(cost: "NetworkCost", unfused: "NetworkCost", least: float = 0.0) -> Details:
+    """Take the cost of a plan apart, beside that of the plan that fuses nothing.
+
+    ``least`` is an EDP (pJ cycles) that the plan is known to have at least with any mappings.
+    """
     from archloom.search.software import breakdown_of
 
-    found = breakdown_of(cost, unfused)
+    found = breakdown_of(cost, unfused, least=least)
     return plan_details(cost.network, cost.hardware, cost.plan.to_list(), [], found)
 
 

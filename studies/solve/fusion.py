@@ -24,9 +24,11 @@ from archloom.search.fusion import (
 from archloom.search.fusion.casco import GeneticPlanner
 from archloom.search.mapping import Mapper
 from archloom.search.software import (
+    ProvenPlan,
     SoftwareSettings,
     fusion_search,
     nothing_fused,
+    proven_plan,
     unable_to_fold,
     undivided,
     without_sub_batches,
@@ -121,6 +123,8 @@ class Schedule:
         notes: what the planner says of its plan.
         borders: why neighbouring groups are not one; None if that was not asked for, or the search
             was stopped before it was known.
+        least: an EDP (pJ cycles) that the plan has at least with any mappings, as far as that was
+            asked for; 0 if nothing is known.
     """
 
     cost: NetworkCost
@@ -132,6 +136,7 @@ class Schedule:
     interrupted: bool
     notes: tuple[str, ...]
     borders: tuple[Border, ...] | None = None
+    least: float = 0.0
 
 
 def search_plan(
@@ -169,6 +174,8 @@ def search_plan(
     evaluator = MemoizedPlanEvaluator(network, hardware, mapper)
     running = _Running(evaluator, effort, stop)
     state, interrupted = stoppable(running.search, stop, lambda: tell(running.stand(mapper.mapped)))
+    proven = running.proven
+    evaluator = evaluator if proven is None else proven.evaluator
     done = (state.evaluations, mapper.mapped, running.cpu_s)
     _LOG.info("%d plans evaluated, %d mapping problems solved, %.2f CPU-s", *done)
     if not state.history:
@@ -179,16 +186,21 @@ def search_plan(
             return found
     assert isinstance(cost, NetworkCost)
     assert isinstance(unfused, NetworkCost)
+    bound = None if state.bound is None else exp(state.bound)
+    if bound is not None and proven is not None and cost.edp_js < bound:
+        # the planner's proof was of the mappings that it had
+        bound = None
     return Schedule(
         cost,
         unfused,
         state.evaluations,
         mapper.mapped,
-        None if state.bound is None else exp(state.bound),
+        bound,
         running.cpu_s,
         interrupted,
         _notes(effort, hardware, state),
         running.borders,
+        0.0 if proven is None else proven.least,
     )
 
 
@@ -209,6 +221,8 @@ class _Running:
         settings = effort.settings
         self.cpu_s = 0.0
         self.borders: tuple[Border, ...] | None = None
+        self.proven: ProvenPlan | None = None
+        self._effort = effort
         self._evaluator, self._asks_borders = evaluator, effort.borders
         self._warm = _warming(evaluator.hardware, effort, stop)
         self._search: FusionSearch = (
@@ -236,10 +250,22 @@ class _Running:
                 if after == self._state:
                     break
                 self._state = after
+        with suppress(Stopped):
+            self._prove()
         self.cpu_s = process_time() - began
         with suppress(Stopped):
             self._find_borders()
         return self._state
+
+    def _prove(self) -> None:
+        """Find the best mappings of the plan as a whole, if that is asked for and it can run."""
+        most = self._effort.settings.plan_proof
+        if not most or not self._state.history or self._stop[0]:
+            return
+        if isinstance(self._evaluator.plan(self._state.best), NetworkCost):
+            settings = replace(self._effort.settings, mapping_evaluations=most)
+            mapper = _StoppableMapper(replace(self._effort, settings=settings), self._stop)
+            self.proven = proven_plan(self._evaluator, self._state.best, mapper)
 
     def _find_borders(self) -> None:
         """Look at the plan's borders, if it can run at all."""

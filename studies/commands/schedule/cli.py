@@ -1,5 +1,6 @@
 """The command line of ``archloom schedule``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -89,6 +90,16 @@ def schedule(
         str, Option("--mapping", metavar="SEARCH", help=f"Mapping search: {MAPPING_SEARCHES}.")
     ] = "auto",
     mapping_evaluations: MappingEvaluations = None,
+    plan_proof: Annotated[
+        int | None,
+        Option(
+            "--plan-proof",
+            metavar="N",
+            least=1,
+            help="Search the mappings of the plan once more, with up to N evaluations each: for "
+            "the lowest EDP of the whole plan, and for a proof of how far it can be lowered.",
+        ),
+    ] = None,
     factors: Annotated[
         str,
         Option(
@@ -158,6 +169,8 @@ def schedule(
     output = Output(as_json, plot, memory)
     planner = fusion or DEFAULT_PLANNER
     effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed, factors)
+    if plan_proof is not None:
+        effort = replace(effort, settings=replace(effort.settings, plan_proof=plan_proof))
     if sub_batches is not None:
         effort = in_sub_batches(effort, sub_batches, "--sub-batches")
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware

@@ -54,7 +54,7 @@ def schedule_record(found: Schedule, effort: FusionEffort) -> Details:
     network, hardware = found.cost.network, found.cost.hardware
     steady = any(group.group.steady for group in found.cost.groups)
     bound = any_plan_bound(network, hardware, steady)
-    details = cost_details(found.cost, found.unfused)
+    details = cost_details(found.cost, found.unfused, found.least)
     figures = _figures(found.cost)
     proven, cores = found.bound_edp_js, fusion_cores(hardware)
     capacity = buffer_words(cores.one) if isinstance(cores, Cores) else 0
