@@ -26,7 +26,7 @@ from archloom.search.software.search import (
 )
 from archloom.space.design_space.presets import preset
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, layer_by_layer
-from archloom.space.hardware.hardware import Hardware
+from archloom.space.hardware.hardware import Hardware, pass_batch
 from archloom.space.networks.registry import network
 from archloom.space.workload.layer_builders import conv2d
 from archloom.space.workload.network import Network
@@ -193,8 +193,9 @@ def test_it_is_the_least_of_all_combinations(seed: int) -> None:
 
 def test_mappings_that_each_are_best_may_not_be_best_together() -> None:
     """A case in which the search changes something, and hardly proves anything one by one."""
-    net = network("mobilenetv2")
-    start = MemoizedPlanEvaluator(net, preset("simba"), Mapper(ExactMapping(), 10**5, 1))
+    simba, net = preset("simba"), network("mobilenetv2")
+    net = net.with_batch(pass_batch(net, simba))
+    start = MemoizedPlanEvaluator(net, simba, Mapper(ExactMapping(), 10**5, 1))
     before = start.plan(layer_by_layer(net))
     assert isinstance(before, NetworkCost)
     found = proven_plan(start, before.plan, Mapper(ExactMapping(), 10**5, 1))
