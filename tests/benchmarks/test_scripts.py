@@ -102,6 +102,7 @@ RUNS: Final = {
     "mapping/mapping_search": ["--seeds 1 --problems 1 --searches random local --cpu-ms 1"],
     "mapping/mapping_throughput": ["--seconds 0.01 --threads 1 --without-start"],
     "mapping/network_mapping": ["--designs 1 --evaluations 64 --networks tiny_cnn"],
+    "mapping/plan_proofs": ["--networks tiny_cnn --presets eyeriss --evaluations 64"],
     "mapping/shared_problems": ["--designs 2 --around 1 --networks tiny_cnn"],
     "mapping/start_time": ["one"],
     "mapping/zigzag_mapping": ["--layers 1 --lpf-limit 3"],

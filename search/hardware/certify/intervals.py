@@ -9,7 +9,6 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archloom.evaluators import Floats
 
@@ -69,22 +68,12 @@ class CostIntervals:
         """Return what these designs may still do to a front, [k, m] costs."""
         known = self._known.values()
         least, costs = self._rows([k.least for k in known]), self._rows([k.cost for k in known])
+        measured = np.array([one.measured for one in known], np.bool_)
         on_front = set(map(tuple, front.tolist()))
         members = np.array([tuple(cost) in on_front for cost in costs.tolist()], np.bool_)
         settled = members & (costs <= least).all(axis=1)
-        bounds = least[self._deciding(least, front)]
-        return Undecided(bounds, int(members.sum()), int(settled.sum()))
-
-    def undecided_keys(self, front: Floats) -> list[str]:
-        """Return which measured designs may still change the front, [k, m] costs, in the order in
-        which they were added."""
-        least = self._rows([one.least for one in self._known.values()])
-        deciding = self._deciding(least, front).tolist()
-        return [key for key, decides in zip(self._known, deciding, strict=True) if decides]
-
-    def _deciding(self, least: Floats, front: Floats) -> NDArray[np.bool_]:
-        measured = np.array([one.measured for one in self._known.values()], np.bool_)
-        return measured & ~dominated_by(front, least)
+        undecided = measured & ~dominated_by(front, least)
+        return Undecided(least[undecided], int(members.sum()), int(settled.sum()))
 
     def state(self) -> list[Any]:
         """Return what is known, as JSON has it, which knows no infinity."""

@@ -45,7 +45,7 @@ class DominancePruner:
         self._problem = problem
         self._front = np.empty((0, len(problem.objective_set.objectives)))
         self._observed_keys: set[str] = set()
-        self._measured_keys: set[str] = set()
+        self.measured = 0
         self._candidates = problem.feasible() if problem.enumerable else []
         self._rows = {c.key: row for row, c in enumerate(self._candidates)}
         #: [n, m] the best bounds known, and [n] whether they may still add to the front
@@ -62,11 +62,6 @@ class DominancePruner:
     def covers_space(self) -> bool:
         """Whether all designs of the space are accounted for."""
         return self._problem.enumerable or self._boxes is not None
-
-    @property
-    def measured(self) -> int:
-        """Designs whose result more search of the same budget would not change."""
-        return len(self._measured_keys)
 
     @property
     def candidates_left(self) -> int:
@@ -88,8 +83,7 @@ class DominancePruner:
         """
         key = self._problem.space.point_key(observation.point)
         self._observed_keys.add(key)
-        if settled:
-            self._measured_keys.add(key)
+        self.measured += settled
         row = self._rows.get(key)
         if row is not None and settled:
             self._undominated[row] = False
@@ -164,23 +158,13 @@ class DominancePruner:
             margin[chosen] = -np.inf
         return [self._candidates[rows[i]].point for i in chosen]
 
-    def undecided(self, pending: Sequence[Point] = ()) -> list[Point]:
-        """Return measured designs that may change the front with more search, in the order in
-        which they were measured first; none that are ``pending``.
-
-        Those of a space that is assessed as a whole.
-        """
-        known = set(map(self._problem.space.point_key, pending))
-        keys = self._intervals.undecided_keys(self._front)
-        return [self._candidates[self._rows[key]].point for key in keys if key not in known]
-
     def state(self) -> dict[str, Any]:
         """Return everything that was learned, as JSON has it."""
         known = np.flatnonzero(self._tight)
         return {
             "front": self._front.tolist(),
             "observed": sorted(self._observed_keys),
-            "measured": sorted(self._measured_keys),
+            "measured": self.measured,
             "tight": known.tolist(),
             "bounds": self._bounds[known].tolist(),
             "dominated": np.flatnonzero(~self._undominated).tolist(),
@@ -205,7 +189,7 @@ class DominancePruner:
             self._boxes.restore(state["boxes"])
             self._boxes.hold_against(front)
         self._front, self._ratios = front, list(ratios)
-        self._observed_keys, self._measured_keys = set(state["observed"]), set(state["measured"])
+        self._observed_keys, self.measured = set(state["observed"]), int(state["measured"])
         self._tight[tight], self._bounds[tight] = True, bounds
         self._undominated[np.array(state["dominated"], dtype=np.int64)] = False
 

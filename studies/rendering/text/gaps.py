@@ -43,7 +43,9 @@ def gaps_text(gaps: dict[str, Any]) -> str:
         text += f", largest gap {percent(gaps['worst_percent'])}"
     if gaps["unknown"]:
         text += f", {gaps['unknown']} without a bound"
-    if gaps["plan_percent"] is not None:
+    if gaps["plan_percent"] == 0:
+        text += "; no other mappings give the plan a lower EDP"
+    elif gaps["plan_percent"] is not None:
         text += (
             f"; the plan's EDP is at most {percent(gaps['plan_percent'])} above that of the same "
             "plan with optimal mappings"

@@ -248,3 +248,17 @@ def test_a_study_says_up_to_where_a_space_is_assessed_as_a_whole(
         proof = read_front(run).proof
         assert proof is not None
         assert (proof.boxes is None) == known
+
+
+def test_plans_with_proofs_settle_all_designs_of_several_layers(folder: Path) -> None:
+    """Without them, no design of a network of several layers is settled (above)."""
+    text = EXACT.replace("mapping: exact", "mapping: exact, factors: exact, plan_proof: 100000")
+    (folder / "proofs.yaml").write_text(text)
+    done = archloom("run", "proofs.yaml", "--out", "proofs", cwd=folder)
+    front = read_front(folder / "proofs")
+    assert front.proof is not None
+    assert front.proof.proven
+    assert front.proof.members == front.proof.settled_members == len(front.members)
+    assert "Front proven for any budget: more software search cannot change" in done.stdout
+    gaps = [trial.plan_gap_percent for trial in read_trials(folder / "proofs")]
+    assert gaps == [0.0] * len(gaps)
