@@ -252,7 +252,8 @@ def _throughputs(name: str, ours: Inference, theirs: float, source: str) -> Iter
     switched = {what.removeprefix(", "): 1 / seconds(ours) for what, seconds, _ in rows[1:]}
     for what, seconds, reason in rows:
         rate, others = 1 / seconds(ours), {} if what else switched
-        yield Figure(f"{name}, inferences/s{what}", rate, theirs, source, None, reason, others)
+        of, effect = f"{name}, inferences/s", f"{name}, inferences/s" if what else ""
+        yield Figure(f"{of}{what}", rate, theirs, source, None, reason, others, effect)
 
 
 def _efficiencies(name: str, ours: Inference, theirs: float, source: str) -> Iterator[Figure]:
@@ -263,8 +264,9 @@ def _efficiencies(name: str, ours: Inference, theirs: float, source: str) -> Ite
         ("", ours.joules, f"{missing}, and wires cost no energy"),
         (", on a mesh", ours.joules_on_a_mesh, f"{missing}; {wires}"),
     ):
-        full, others = f"{name}, inferences/J without DRAM{what}", {"on a mesh": 1 / mesh}
-        yield Figure(full, 1 / joules, theirs, source, None, reason, {} if what else others)
+        of, others = f"{name}, inferences/J without DRAM", {} if what else {"on a mesh": 1 / mesh}
+        effect = of if what else ""
+        yield Figure(f"{of}{what}", 1 / joules, theirs, source, None, reason, others, effect)
 
 
 TEXT: Final = f"""
