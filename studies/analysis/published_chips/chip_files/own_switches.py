@@ -36,6 +36,9 @@ def own_switches(
         found[_MAPS_PACKED] = value_of(row, packed)
     found |= lacking(measured, value_of(row, key), sense)
     for other in (other for other in chip.layers if other.explains == row.name):
+        if packed in row.figures and packed in other.figures:
+            ratio = value_of(other, packed) / other.figures[packed].measured
+            found[f"{other.name}, {_MAPS_PACKED}"] = ratio * measured.measured
         if key in other.figures:
             theirs = other.figures[key]
             ratio = value_of(other, key) / theirs.measured
