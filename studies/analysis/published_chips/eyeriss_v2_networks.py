@@ -307,11 +307,14 @@ one assumption after the other, with independent random zeros:
 - *PEs wait for weights*: additionally, all PEs wait for the slowest one when weights change.
 - *PEs wait for windows*: PEs wait for the slowest one for each window of inputs, which is more than
   the chip waits.
+- *pipelines refilled*: additionally, the {REFILL + 1} stages of a PE's pipeline fill anew for each
+  window.
 
-So the assumptions of evenly spread zeros and balanced PEs explain at most two thirds of the
-difference for MobileNet and AlexNet, and all of it for sparse AlexNet. The rest may be due to
-causes that the paper names (this is our explanation, not computed): the fill of pipelines of seven
-stages, depthwise layers on which the chip is slower than its dense counterpart, and, in AlexNet,
-classifiers whose weights reach the PEs too slowly. Whether wires cost energy changes the energy by
-a factor of three or more.
+So evenly spread zeros and balanced PEs explain at most two thirds of the difference for MobileNet
+and AlexNet, and all of it for sparse AlexNet. With pipelines that fill anew MobileNet and AlexNet
+are within 7%; sparse AlexNet is then too slow, for in reality not all PEs wait for each window. The
+paper names further causes: depthwise layers on which the chip is slower than its dense counterpart,
+and, in AlexNet, classifiers whose weights reach the PEs too slowly. With a DRAM of 25.6 GB/s the
+chip loses more than the model, whose transfers overlap with compute; if they never overlap, the
+ratio is 0.99. Whether wires cost energy changes the energy by a factor of three or more.
 """
