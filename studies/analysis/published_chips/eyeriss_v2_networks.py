@@ -101,8 +101,8 @@ class Inference:
     """An inference layer by layer, and how long PEs wait where zeros are at random places.
 
     Energy is that of the chip, without DRAM: with wires of the array that are free, and with those
-    of a mesh. All times but the first two are with a DRAM that never makes the chip wait; the second
-    has its transfers before or after all products, never beside them.
+    of a mesh. All times but two are with a DRAM that never makes the chip wait; the second of them
+    has transfers before or after products, never beside them.
     """
 
     joules: float
@@ -153,8 +153,8 @@ def waiting_cycles(layer: Layer, cost: LayerCost) -> tuple[float, float, float, 
     """Cycles with pairs of weights that are not always full, and with PEs that wait.
 
     Zeros are independent. PEs wait for the last one never; when their weights change; for each
-    window of inputs; and for each window with pipelines that fill anew. PEs that share weights or inputs are taken as independent too, which makes
-    them wait too long.
+    window of inputs; and for each window with pipelines that fill anew. PEs that share weights or
+    inputs are taken as independent too, which makes them wait too long.
     """
     assert cost.mapping is not None
     spad, glb = cost.mapping.levels[0], cost.mapping.levels[1]

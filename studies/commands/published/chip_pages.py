@@ -34,14 +34,19 @@ cause that the model can be given, such as packed feature maps or a published st
 a switch of another row do not count. `archloom validate --all` prints the ratio of every figure,
 with its switch.
 
-| chip | figures | checked | outside | far | unexplained | checked ratios | worst ratio of all | reason |
-|---|---|---|---|---|---|---|---|---|
 """
+
+#: columns of that table
+_COLUMNS: Final = (
+    *("chip", "figures", "checked", "outside", "far", "unexplained"),
+    *("checked ratios", "worst ratio of all", "reason"),
+)
 
 
 def markdown(found: Mapping[str, Chapter]) -> str:
     """Return docs/validation/validation.md: a row for each chip, and some of them in full."""
-    parts = [HEAD, _SUMMARY, *(_summary(name, chapter) for name, chapter in found.items())]
+    heads = f"{_row(_COLUMNS)}|{'---|' * len(_COLUMNS)}\n"
+    parts = [HEAD, _SUMMARY, heads, *(_summary(name, chapter) for name, chapter in found.items())]
     for name in PAGE:
         chapter = found[name]
         parts.append(f"\n## {chapter.title}\n\n{chapter.text.strip()}\n\n")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from archloom.space import Faults, Place, did_you_mean
 from archloom.space.mapping import MappingConstraints
-from archloom.space.workload import Layer, Network
+from archloom.space.workload import Layer
 from archloom.studies.config import (
     NETWORK,
     EntryError,

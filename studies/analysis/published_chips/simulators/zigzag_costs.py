@@ -335,13 +335,13 @@ row of the array shares has no level, for one of them the input buffer neither, 
 
 Columns are ratios with other conventions. *{HELD}*: a memory does not read a word again that the
 next steps ask for too. *{ANEW}*: a memory fetches its whole window of inputs whenever it moves,
-also the words that it has; the model fetches the others. *{SUMS}*: sums are read, and fetched from the memory outside, also as they
-are begun, and read as they leave a memory. *{BOTH}*: these two. *{PORTS}*: cycles if DRAM had a
-port for each operand. *{IN_TURN}*: cycles if DRAM works only while the array does not. ZigZag loads
-weights and inputs at once over one port, and does not overlap the first load and the last store
-with the array. So it lies between the last two columns; only for `fc` it is faster than both, by
-0.4% to 15%: it moves 512,000 weights in fewer than the 64,000 cycles that its port of 8 words
-needs.
+also the words that it has; the model fetches the others. *{SUMS}*: sums are read, and fetched from
+the memory outside, also as they are begun, and read as they leave a memory. *{BOTH}*: held words,
+and all sums read. *{PORTS}*: cycles if DRAM had a port for each operand. *{IN_TURN}*: cycles if
+DRAM works only while the array does not. ZigZag loads weights and inputs at once over one port, and
+does not overlap the first load and the last store with the array. So it lies between the last two
+columns; only for `fc` it is faster than both, by 0.4% to 15%: it moves 512,000 weights in fewer
+than the 64,000 cycles that its port of 8 words needs.
 
 A kernel of one pixel with a stride reads the pixels that it needs, as in ZigZag; a layer in the
 model would read the box around them, and `conv4_down` on `tpu_like` {{box}} times the words of
