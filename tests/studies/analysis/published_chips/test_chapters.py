@@ -15,7 +15,7 @@ from archloom.studies.analysis.published_chips.chip_files import (
 from archloom.studies.analysis.published_chips.chip_files.mapping_part import written_cost
 from archloom.studies.analysis.published_chips.figures import Figure
 from archloom.studies.commands.cli import app
-from archloom.studies.commands.published.all_chips import is_explained, is_far
+from archloom.studies.commands.published.all_chips import Counts, is_explained, is_far
 from archloom.studies.commands.published.chip_pages import HEAD, markdown, page
 from archloom.studies.commands.published.chips import chapters
 from archloom.studies.config import find_hardware
@@ -78,6 +78,10 @@ def test_every_figure_that_is_far_off_is_explained_but_these(everything):
         ("tpu_v3_efficientnet", "utilisation of depthwise layers, %"),
         ("tpu_v4i", "TDP, W"),
     }
+    counts = Counts.of([f for _, f in figures])
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"Of its {counts.figures} figures {counts.far} have no allowed range" in readme
+    assert f"explains {counts.explained} of them" in readme
     # figures that show a switch belong to one that has it
     names = {(name, f.name): f for name, f in figures}
     for name, f in figures:
