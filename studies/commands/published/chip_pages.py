@@ -30,8 +30,9 @@ One row for each chip and simulator: how many figures it has, how many of them h
 range and how many are outside of it, the ratios of those that are checked, and the worst ratio of
 all with its reason. *Far* are figures without an allowed range whose ratio is outside 0.8 to 1.25;
 *unexplained* are those of them that no switch brings inside. A switch is a published or physical
-cause that the model can be given, such as packed feature maps or a published stall; rows that show
-a switch of another row do not count. `archloom validate --all` prints the ratio of every figure,
+cause that the model can be given, such as packed feature maps or a published stall, or an
+assumption, which the chip's page names; where it was chosen with the ratio in sight, the page says
+so. Rows that show a switch of another row do not count. `archloom validate --all` prints the ratio of every figure,
 with its switch.
 
 """

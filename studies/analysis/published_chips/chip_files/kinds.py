@@ -307,5 +307,5 @@ def chip_kinds(hardware: Hardware) -> dict[str, ChipKind]:
 
 def sense_of(key: str) -> int:
     """Return :attr:`Kind.sense` of the kind of a key, whether of rows or of the chip."""
-    known = {**CHIP_KINDS, **KINDS}
-    return known[key].sense if key in known else 1
+    of_rows = KINDS[key].sense if key in KINDS else 1
+    return CHIP_KINDS[key].sense if key in CHIP_KINDS else of_rows
