@@ -32,8 +32,8 @@ all with its reason. *Far* are figures without an allowed range whose ratio is o
 *unexplained* are those of them that no switch brings inside. A switch is a published or physical
 cause that the model can be given, such as packed feature maps or a published stall, or an
 assumption, which the chip's page names; where it was chosen with the ratio in sight, the page says
-so. Rows that show a switch of another row do not count. `archloom validate --all` prints the ratio of every figure,
-with its switch.
+so. Rows that show a switch of another row do not count. `archloom validate --all` prints the ratio
+of every figure, with its switch.
 
 """
 
