@@ -103,6 +103,7 @@ def _figures() -> Iterator[Figure]:
             SOURCE,
             None,
             "zeros at random positions leave vectors of 8 and 16 partly empty",
+            effect_of=name,
         )
 
 

@@ -15,7 +15,8 @@ class Figure:
         band: ratios of ours to theirs that we hold ourselves to; None where the difference is
             only explained.
         reason: why they differ.
-        switched: ours with other values of the hardware, by the name of the switch.
+        switched: ours with other assumptions, by the name of the switch.
+        effect_of: name of the figure that this one shows with a switch; none for most.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Figure:
     band: tuple[float, float] | None
     reason: str
     switched: Mapping[str, float] = field(default_factory=dict)
+    effect_of: str = ""
 
     @property
     def ratio(self) -> float:

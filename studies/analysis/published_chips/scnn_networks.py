@@ -153,6 +153,7 @@ def _speedups(
         source,
         None,
         "zeros at random positions: vectors of four are partly empty, and PEs wait for the slowest",
+        effect_of=f"{title}: speed-up",
     )
 
 

@@ -1,9 +1,10 @@
 """``archloom validate --all``: ratios of all chips, and of a file, in one table."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf, log
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from archloom.studies.analysis.published_chips import Chapter, Figure
 from archloom.studies.rendering.text import plain, plain_table, print_line, print_whole
@@ -66,20 +67,74 @@ def print_ratios(found: Sequence[Chapter], console: "Console") -> None:
         table.add_row(*map(plain, (*cells, "" if figure.holds else "!")))
     print_whole(table, console)
     for chapter in found:
-        checked = [figure for figure in chapter.figures if figure.band is not None]
+        print_line(f"{chapter.title}: {Counts.of(chapter.figures)}", console)
+    print_line(f"All: {Counts.of([figure for _, figure in rows])}", console)
+
+
+#: ratios of figures that need no explanation if they have no allowed range
+NEAR: Final = (0.8, 1.25)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many figures there are, and how far those without an allowed range are explained.
+
+    Attributes:
+        figures, checked, outside: all; those with an allowed range; those outside of it.
+        far: those without a range that lie outside :data:`NEAR`, and show no switch of another.
+        explained: of those, the ones that a switch brings into :data:`NEAR`.
+    """
+
+    figures: int
+    checked: int
+    outside: int
+    far: int
+    explained: int
+
+    @classmethod
+    def of(cls, figures: Sequence[Figure]) -> "Counts":
+        """Count figures."""
+        checked = [figure for figure in figures if figure.band is not None]
+        far = [figure for figure in figures if is_far(figure)]
         outside = sum(not figure.holds for figure in checked)
-        print_line(
-            f"{chapter.title}: {len(chapter.figures)} figures, {len(checked)} checked, "
-            f"{outside} outside the allowed range",
-            console,
+        explained = sum(is_explained(figure) for figure in far)
+        return cls(len(figures), len(checked), outside, len(far), explained)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.figures} figures, {self.checked} checked, {self.outside} outside the allowed "
+            f"range; without a range and more than 25% off: {self.far}, {self.explained} explained "
+            f"by a switch, {self.far - self.explained} not"
         )
+
+
+def is_far(figure: Figure) -> bool:
+    """Whether a figure is not checked, outside :data:`NEAR`, and no effect shown of another."""
+    return figure.band is None and not figure.effect_of and not _near(figure.ratio)
+
+
+def is_explained(figure: Figure) -> bool:
+    """Whether a switch brings a figure into :data:`NEAR`."""
+    return any(_near(value / figure.theirs) for value in figure.switched.values())
+
+
+def _near(ratio: float) -> bool:
+    return NEAR[0] <= ratio <= NEAR[1]
 
 
 def explanation(figure: Figure) -> str:
     """Return the ratio with the switch that brings it nearest to 1; empty if none brings it nearer.
 
-    Differences of less than 1% are no explanation.
+    Differences of less than 1% are no explanation. A figure that is far off and that no switch
+    explains says so.
     """
+    best = _best_switch(figure)
+    if not is_far(figure) or is_explained(figure):
+        return best
+    return f"{best}; not explained" if best else "not explained"
+
+
+def _best_switch(figure: Figure) -> str:
     ratios = {name: value / figure.theirs for name, value in figure.switched.items()}
     best = min(ratios, key=lambda name: distance(ratios[name]), default=None)
     if best is None or distance(ratios[best]) > distance(figure.ratio) - 0.01:

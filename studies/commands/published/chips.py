@@ -170,6 +170,7 @@ def _chapter_json(chapter: Chapter) -> dict[str, Any]:
                 "source": f.source,
                 "reason": f.reason,
                 "switches": dict(f.switched),
+                "effect_of": f.effect_of or None,
             }
             for f in chapter.figures
         ],

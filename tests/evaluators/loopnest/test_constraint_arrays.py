@@ -70,7 +70,8 @@ def test_the_mapping_of_a_chip_is_row_stationary() -> None:
     assert hardware.levels[pe_level(hardware)].name == "glb"
     alexnet = network("alexnet_original").with_batch(4)
     for row in read_chip(own_chips()["eyeriss_alexnet"]).layers:
-        name, layer = row.name, alexnet.layers[alexnet.index(row.name)]
+        (position,) = row.layers
+        name, layer = row.name, alexnet.layers[position]
         assert isinstance(row.mapping, Pass)
         loops, keep = row_stationary(layer, row.mapping, hardware).arrays()
         whole = problem(layer, hardware, dataflow="row_stationary")

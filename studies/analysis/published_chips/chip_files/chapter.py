@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 from archloom.evaluators.loopnest import LayerCost
@@ -14,9 +13,10 @@ from ....errors import UserError
 from ..figures import Chapter, Figure
 from .chip_file import ChipFile
 from .hardware_part import Switch
-from .kinds import Kind, LayerRun, Runs, chip_kinds, row_kinds
+from .kinds import LayerRun, Runs, chip_kinds, row_kinds
 from .mapping_part import problem_of, searched_cost, written_cost
 from .on_chip import resident
+from .own_switches import lacking, own_sentences, own_switches, shown_by
 from .remarks import DEFAULT_ALLOWED, Measured, Remarks, quoted, with_ratios
 from .rows import Row
 
@@ -106,7 +106,8 @@ def _all_costed(chip: ChipFile, tell: Tell) -> list[_Costed]:
             layer = _network(row).layers[place.layer]
             tell(layer.name, len(found) * len(needed) + len(runs), len(designs) * len(needed))
             try:
-                runs[place] = LayerRun(layer, cost_of(place, row), _nonzero(given.get(place[:2])))
+                settled = _settled_by(row, given.get(place[:2]))
+                runs[place] = LayerRun(layer, cost_of(place, row), _nonzero(settled))
             except ValueError as error:
                 faults.append(f"{chip.title}: {layer.name}{switched}: {error}")
         found.append(costed)
@@ -120,8 +121,13 @@ def _settled(chip: ChipFile) -> Mapping[tuple[str, int], Row]:
     return {
         (row.runs_of, row.layers[0]): row
         for row in chip.layers
-        if len(row.layers) == 1 and row.settles
+        if len(row.layers) == 1 and row.settles and not row.explains
     }
+
+
+def _settled_by(row: Row, given: Row | None) -> Row | None:
+    """Return the row that says how a layer of a row runs: itself if it explains another."""
+    return row if row.explains and row.settles else given
 
 
 def _nonzero(row: Row | None) -> tuple[float, float]:
@@ -137,10 +143,11 @@ def _costs_on(
 
     def cost_of(place: _Place, row: Row) -> LayerCost:
         network = _network(row)
-        layer, settled = network.layers[place.layer], given.get(place[:2])
+        layer, settled = network.layers[place.layer], _settled_by(row, given.get(place[:2]))
+        own = settled is not None and settled.explains
         density = (1.0, 1.0) if settled is None else settled.density
         design = designs.changed.get(place.settings, designs.hardware)
-        if settled is not None and settled.mapping is not None and not place.settings:
+        if settled is not None and settled.mapping is not None and (own or not place.settings):
             return written_cost(settled.mapping, layer, density, design)
         if place.settings not in mappers:
             rules = row.constraints or chip.mapping.constraints
@@ -173,29 +180,34 @@ def _of_chip(chip: ChipFile, base: _Costed, switched: Mapping[str, _Costed]) -> 
     for key, measured in chip.chip.items():
         kind, remarks = kinds[key], _remarks(chip, key, measured)
         others = {name: kind.of_chip(costed.hardware) for name, costed in switched.items()}
-        name = remarks.name or kind.name
-        yield _figure(remarks, name, measured, (kind.of_chip(base.hardware), others), chip)
+        name, value = remarks.name or kind.name, kind.of_chip(base.hardware)
+        own = lacking(measured, value, kind.sense)
+        yield _figure(remarks, name, measured, (value, others, own), chip)
 
 
 def _of_rows(chip: ChipFile, base: _Costed, switched: Mapping[str, _Costed]) -> Iterator[Figure]:
     kinds, rows = row_kinds(chip.hardware.design), {row.name: row for row in chip.layers}
+
+    def value(row: Row, key: str, costed: _Costed = base) -> float:
+        """Return the figure of a row, divided by that of another if there is one."""
+        divisor, kind = row.figures[key].divided_by, kinds[key]
+        own = kind.of_runs(costed.of_row(row))
+        return own if divisor is None else own / kind.of_runs(costed.of_row(rows[divisor]))
+
+    def name_of(row: Row, key: str) -> str:
+        measured, general = row.figures[key], chip.figures.get(key, Remarks()).name
+        name = measured.name or f"{row.name}, {general or kinds[key].name}"
+        if measured.divided_by is None or measured.name is not None:
+            return name
+        return f"{name.rsplit(', ', 1)[0]}, over that of {measured.divided_by}"
+
     for row in chip.layers:
         for key, measured in row.figures.items():
-            kind, general = kinds[key], chip.figures.get(key, Remarks())
-            divisor = None if measured.divided_by is None else rows[measured.divided_by]
-            value = partial(_value, kind, row, divisor)
-            others = {name: value(costed) for name, costed in switched.items()}
-            name = measured.name or f"{row.name}, {general.name or kind.name}"
-            if divisor is not None and measured.name is None:
-                name = f"{name.rsplit(', ', 1)[0]}, over that of {divisor.name}"
-            remarks = _remarks(chip, key, measured, row)
-            yield _figure(remarks, name, measured, (value(base), others), chip)
-
-
-def _value(kind: Kind, row: Row, divisor: Row | None, costed: _Costed) -> float:
-    """Return the figure of a row, divided by that of another if there is one."""
-    own = kind.of_runs(costed.of_row(row))
-    return own if divisor is None else own / kind.of_runs(costed.of_row(divisor))
+            ours, own = value(row, key), own_switches(chip, row, key, value, kinds[key].sense)
+            others = {name: value(row, key, costed) for name, costed in switched.items()}
+            remarks, shown = _remarks(chip, key, measured, row), shown_by(row, key, rows)
+            found = _figure(remarks, name_of(row, key), measured, (ours, others, own), chip)
+            yield replace(found, effect_of=name_of(*shown)) if shown else found
 
 
 def _remarks(chip: ChipFile, key: str, measured: Measured, row: Row | None = None) -> Remarks:
@@ -208,19 +220,21 @@ def _figure(
     remarks: Remarks,
     name: str,
     measured: Measured,
-    ours: tuple[float, Mapping[str, float]],
+    ours: tuple[float, Mapping[str, float], Mapping[str, float]],
     chip: ChipFile,
 ) -> Figure:
+    """Return a figure of its value, of those with switches of the file, and of its own."""
     allowed = DEFAULT_ALLOWED if remarks.allowed is None else remarks.allowed
     ratios = {switch: value / measured.measured for switch, value in ours[1].items()}
+    own = (f"{value / measured.measured:.2f} with {name}" for name, value in ours[2].items())
     return Figure(
         name,
         ours[0],
         measured.measured,
         remarks.source or chip.source,
         (allowed[0], allowed[1]) if allowed else None,
-        with_ratios(remarks.reason or "", ratios),
-        ours[1],
+        "; ".join(filter(None, (with_ratios(remarks.reason or "", ratios), *own))),
+        {**ours[1], **ours[2]},
     )
 
 
@@ -254,6 +268,7 @@ def _sentences(chip: ChipFile, shown: Sequence[str]) -> Iterator[str]:
         yield f"The mapping of {which} is {chip.mapping.sentence}."
     elif needed:
         yield "The mapping of each layer is the one that the file gives."
+    yield from own_sentences(chip)
     for row in (row for row in chip.layers if row.change):
         yield f"In row *{row.name}* the hardware has {chip.hardware.stated(row.change)}."
     for name in shown:

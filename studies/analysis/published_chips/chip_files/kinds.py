@@ -113,12 +113,14 @@ class Kind:
         about: what it is, for people.
         of_runs: its value for the layers of a row.
         share: whether it is a share of the whole network.
+        sense: 1 if it grows with time, energy or traffic, -1 if it falls, 0 for neither.
     """
 
     name: str
     about: str
     of_runs: Callable[[Runs], float]
     share: bool = False
+    sense: int = 1
 
 
 def _peak_tops(hardware: Hardware) -> float:
@@ -163,38 +165,45 @@ KINDS: Final[dict[str, Kind]] = {
         "inferences/s",
         "inputs for which the layers are computed in a second",
         lambda r: r.batch / r.seconds,
+        sense=-1,
     ),
     "achieved_tops": Kind(
         "achieved TOP/s",
         "operations in a second, two for a MAC, in 10^12",
         lambda r: 2e-12 * r.macs / r.seconds,
+        sense=-1,
     ),
     "peak_tops": Kind(
         "peak, TOP/s",
         "peak of the hardware that the layers run on, in 10^12 operations per second",
         lambda r: _peak_tops(r.hardware),
+        sense=0,
     ),
     "utilisation_percent": Kind(
         "utilisation, %",
         "MACs divided by cycles and MAC units, in percent",
         lambda r: 100 * r.macs / (r.cycles * r.hardware.macs),
+        sense=-1,
     ),
     "macs_share_percent": Kind(
         "share of MACs, %",
         "part of the network's MACs, in percent",
         lambda r: 100 * r.macs / r.over_all().macs,
         share=True,
+        sense=0,
     ),
     "latency_share_percent": Kind(
         "share of latency, %",
         "part of the latency of all layers of the MAC array, in percent",
         lambda r: 100 * r.cycles / r.over_all().cycles,
         share=True,
+        sense=0,
     ),
 }
 
 #: ends of the keys of a level's figures, each with what it is
 TRAFFIC: Final = "_mb"
+PACKED: Final = f"_packed{TRAFFIC}"
 LEVEL_ENERGY: Final = "_energy_mj"
 LEVEL_AREA: Final = "_area_mm2"
 OF_LEVELS: Final = {
@@ -214,7 +223,7 @@ def row_kinds(hardware: Hardware) -> dict[str, Kind]:
         if level.storage == "dram":
             about += ", runs of zeros in feature maps packed by input_zeros and output_zeros"
             kind = Kind("DRAM traffic, maps packed, MB", about, _packed_traffic(number))
-            found[f"{level.name}_packed{TRAFFIC}"] = kind
+            found[f"{level.name}{PACKED}"] = kind
         about = f"energy of the words read and written at level {level.name}, in mJ"
         kind = Kind(f"energy of {name}, mJ", about, _level_energy(number))
         found.setdefault(f"{level.name}{LEVEL_ENERGY}", kind)
@@ -241,11 +250,13 @@ class ChipKind:
         name: of the figure, with its unit.
         about: what it is, for people.
         of_chip: its value.
+        sense: 1 if it grows with area or power, -1 if it falls, 0 for neither.
     """
 
     name: str
     about: str
     of_chip: Callable[[Hardware], float]
+    sense: int = 1
 
 
 def _area_mm2(hardware: Hardware) -> float:
@@ -264,17 +275,22 @@ CHIP_KINDS: Final[dict[str, ChipKind]] = {
         "TDP, W", "thermal design power, in W", lambda hardware: hardware_cost(hardware).tdp_w
     ),
     "peak_tops": ChipKind(
-        "peak, TOP/s", "two operations for each MAC unit and cycle, in 10^12 per second", _peak_tops
+        "peak, TOP/s",
+        "two operations for each MAC unit and cycle, in 10^12 per second",
+        _peak_tops,
+        sense=0,
     ),
     "tops_per_mm2": ChipKind(
         "peak over area, TOP/s/mm2",
         "peak operations for each mm2 without the DRAM interface, in 10^12 per second",
         lambda hardware: _peak_tops(hardware) / _area_mm2(hardware),
+        sense=-1,
     ),
     "ridge_ops_per_byte": ChipKind(
         "ridge, operations/byte",
         "peak operations for each byte that DRAM transfers",
         lambda hardware: _peak_tops(hardware) * 1e3 / hardware.dram_gbytes_per_s,
+        sense=0,
     ),
 }
 
@@ -287,3 +303,9 @@ def chip_kinds(hardware: Hardware) -> dict[str, ChipKind]:
         kind = ChipKind(f"area of {level.name}, mm2", about, _part_area(level.name))
         found.setdefault(f"{level.name}{LEVEL_AREA}", kind)
     return found
+
+
+def sense_of(key: str) -> int:
+    """Return :attr:`Kind.sense` of the kind of a key, whether of rows or of the chip."""
+    of_rows = KINDS[key].sense if key in KINDS else 1
+    return CHIP_KINDS[key].sense if key in CHIP_KINDS else of_rows

@@ -2,11 +2,20 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
-from archloom.space import did_you_mean
-from archloom.studies.config import Key, Reading, Section, entry_error, number, text
+from archloom.space import Faults, Place, did_you_mean
+from archloom.studies.config import (
+    EntryError,
+    Key,
+    Reading,
+    Section,
+    collecting,
+    entry_error,
+    number,
+    text,
+)
 
 #: ratios that are allowed where a file says nothing
 DEFAULT_ALLOWED: Final = (0.8, 1.25)
@@ -78,6 +87,40 @@ class Remarks(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lack(Section):
+    """A published cause that takes part of a measured value, and that the model lacks.
+
+    Attributes:
+        share: its part of the measured time, energy or area, of the measured value.
+        source: where the share comes from.
+    """
+
+    share: Annotated[float, number(above=0, most=1)]
+    source: Annotated[str, text()]
+
+
+def _read_lacks(entries: Any, beside: Reading) -> dict[str, Lack]:
+    if not isinstance(entries, dict):
+        raise ValueError(f"{entries!r} must be a mapping of causes, each with share and source")
+    faults, found = Faults(), dict[str, Lack]()
+    for name, entry in entries.items():
+        with collecting(faults, str(name)):
+            found[str(name)] = Lack.read(entry, beside)
+    if (total := sum(lack.share for lack in found.values())) > 1:
+        faults.add(Place(), f"has shares of {total:g} in all; they must be at most 1")
+    if faults:
+        raise EntryError(faults)
+    return found
+
+
+_LACKS: Final = Key(
+    _read_lacks,
+    lambda lacks: {name: lack.to_dict() for name, lack in lacks.items()},
+    form=lambda: {"type": "object", "additionalProperties": Lack.form()},
+).silent_if(lambda lacks: not lacks)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measured(Remarks):
     """A measured figure with remarks of its own.
 
@@ -89,10 +132,25 @@ class Measured(Remarks):
         source: where the measured value comes from.
         reason: why the values differ. ``{NAME}`` stands for the ratio with the switch NAME.
         divided_by: name of another row; the figure is then this row's divided by that row's.
+        lacks: by name, published causes that the model lacks, each with its share of the measured
+            time, energy or area. The output has the ratio with each, and with all.
     """
 
     measured: Annotated[float, _POSITIVE]
     divided_by: Annotated[str | None, text().or_none()] = None
+    lacks: Annotated[Mapping[str, Lack], _LACKS] = field(default_factory=dict)
+
+    def with_lacks(self, ratio: float, sense: int) -> dict[str, float]:
+        """Return the ratio with each cause that the model lacks, and with all of them.
+
+        Args:
+            ratio: of the model to the measured value.
+            sense: 1 for values that grow with time, energy or area, -1 for those that fall.
+        """
+        shares = {name: lack.share for name, lack in self.lacks.items()}
+        if len(shares) > 1:
+            shares[" and ".join(shares)] = sum(shares.values())
+        return {name: (ratio**sense + share) ** sense for name, share in shares.items()}
 
 
 def _read_measured(entry: Any, beside: Reading) -> Measured:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from archloom.space import Faults, Place, did_you_mean
 from archloom.space.mapping import MappingConstraints
-from archloom.space.workload import Layer, Network
+from archloom.space.workload import Layer
 from archloom.studies.config import (
     NETWORK,
     EntryError,
@@ -20,7 +19,8 @@ from archloom.studies.config import (
 )
 
 from .hardware_part import VALUES, ChipHardware, Switch
-from .kinds import CHIP_KINDS, CHIP_OF_LEVELS, KINDS, OF_LEVELS, chip_kinds, row_kinds
+from .kinds import CHIP_KINDS, CHIP_OF_LEVELS, KINDS, OF_LEVELS, chip_kinds, row_kinds, sense_of
+from .layer_names import positions
 from .mapping_part import ROW_CONSTRAINTS, WRITTEN, Written, written_cost
 from .remarks import MEASURED, Measured, Remarks, check_reason
 
@@ -43,6 +43,7 @@ _KEYS: Final = {
     "weight_zeros": _SHARE,
     "constraints": ROW_CONSTRAINTS,
     "change": VALUES,
+    "explains": text(),
     "source": text(),
     "reason": text(),
 }
@@ -72,6 +73,7 @@ class Row:
         mapping: of the layer; None for what a search finds.
         density: shares of nonzero weights and inputs.
         written: share of nonzero outputs, for packed feature maps.
+        explains: name of the row that this one repeats with other assumptions; none for most.
         constraints: on the mappings of the row's layers, in place of the file's; None for those.
         change: values of the hardware for this row, by key path, beside those of the file.
         remarks: of all figures of the row.
@@ -89,6 +91,7 @@ class Row:
     remarks: Remarks = field(default_factory=Remarks)
     entry: Any = field(default=None, compare=False)
     written: float = 1.0
+    explains: str = ""
 
     @property
     def settles(self) -> bool:
@@ -104,6 +107,8 @@ class Row:
     def runs_as(self) -> str:
         """Stands for what the row sets for its layers alone; empty if nothing."""
         rules = "" if self.constraints is None else repr(self.constraints)
+        if self.explains and self.settles:
+            rules += repr((self.mapping, self.density, self.written))
         return rules + (repr(sorted(self.change.items())) if self.change else "")
 
 
@@ -120,6 +125,8 @@ def _read_rows(entries: Any, beside: Reading) -> tuple[Row, ...]:
         faults.add(Place(keys=(row.name,)), "another row has mapping or zeros of the same layer")
     for place, message in _wrong_divisors(found):
         faults.add(place, message)
+    for place, message in _wrong_explanations(found):
+        faults.add(place, message)
     if faults:
         raise EntryError(faults)
     return tuple(found)
@@ -128,7 +135,7 @@ def _read_rows(entries: Any, beside: Reading) -> tuple[Row, ...]:
 def _mapped_twice(rows: list[Row]) -> Iterator[Row]:
     seen = set[tuple[str, tuple[int, ...]]]()
     for row in rows:
-        if row.settles:
+        if row.settles and not row.explains:
             if (row.runs_of, row.layers) in seen:
                 yield row
             seen.add((row.runs_of, row.layers))
@@ -143,6 +150,18 @@ def _wrong_divisors(rows: list[Row]) -> Iterator[tuple[Place, str]]:
                 yield place, f"no row is called {other!r}; {did_you_mean(other, names)}"
             elif other == row.name:
                 yield place, "a row divided by itself is 1; name another row"
+
+
+def _wrong_explanations(rows: list[Row]) -> Iterator[tuple[Place, str]]:
+    others = {row.name: row for row in rows if not row.explains}
+    for row in (row for row in rows if row.explains):
+        place = Place(keys=(row.name, "explains"))
+        if row.explains not in others:
+            near = did_you_mean(row.explains, others)
+            yield place, f"no row that explains no other is called {row.explains!r}; {near}"
+        elif not row.figures.keys() & others[row.explains].figures.keys():
+            known = ", ".join(others[row.explains].figures)
+            yield place, f"needs a figure of {row.explains}, with other assumptions: {known}"
 
 
 def _read_row(name: str, entry: Any, beside: Reading) -> Row:
@@ -161,7 +180,7 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     with collecting(faults, *([_LAYERS] if _LAYERS in entry else [])):
         if network is not None:
             # a row with a network of its own is of all its layers if it names none
-            layers = _positions(entry.get(_LAYERS, "*" if _NETWORK in entry else name), network)
+            layers = positions(entry.get(_LAYERS, "*" if _NETWORK in entry else name), network)
     figures, said = _read_keys(entry, beside, faults)
     for key in (key for key in _OF_ONE if key in entry and len(layers) > 1):
         message = f"is for rows of one layer; {name} has {len(layers)}: give each its own row"
@@ -176,7 +195,8 @@ def _read_row(name: str, entry: Any, beside: Reading) -> Row:
     remarks = Remarks(source=said.get("source"), reason=said.get("reason"))
     settled = (said.get("mapping"), density, said.get("constraints"), said.get("change", {}))
     written = 1.0 - said.get("output_zeros", 0.0)
-    row = Row(name, layers, workload, figures, *settled, remarks, entry, written)
+    explains = said.get("explains", "")
+    row = Row(name, layers, workload, figures, *settled, remarks, entry, written, explains)
     if chip is not None and network is not None and len(layers) == 1 and not faults:
         with collecting(faults, "mapping"):
             _check_mapping(row, network.layers[layers[0]], chip, beside.before.get("switches", {}))
@@ -207,6 +227,7 @@ def _read_keys(
                 said[key] = _KEYS[key].read(value, beside)
             elif key in known or key.endswith(ends):
                 figures[key] = MEASURED.read(value, beside)
+                _check_lacks(key, figures[key])
                 check_reason(figures[key].reason, beside)
             else:
                 near = did_you_mean(key, [*known, *_KEYS, _LAYERS, _NETWORK])
@@ -214,6 +235,12 @@ def _read_keys(
     with collecting(faults):
         check_reason(said.get("reason"), beside)
     return figures, said
+
+
+def _check_lacks(key: str, measured: Measured) -> None:
+    """Refuse shares of a figure that is no time, energy or area."""
+    if measured.lacks and not sense_of(key):
+        raise entry_error("is for figures of time, energy, traffic or area; leave it out", "lacks")
 
 
 def _row_keys(beside: Reading) -> tuple[list[str], tuple[str, ...]]:
@@ -241,31 +268,6 @@ def _check_mapping(
             written_cost(row.mapping, layer, row.density, switch.design)
         except ValueError as error:
             raise ValueError(f"with switch {name}: {error}") from None
-
-
-def _positions(entry: Any, network: Network) -> tuple[int, ...]:
-    """Return the layers of the MAC array that names or patterns mean, in the network's order."""
-    patterns = [entry] if isinstance(entry, str) else entry
-    if not isinstance(patterns, list) or not patterns:
-        raise ValueError(f"{entry!r} must be a name or pattern of layers, or a list of them")
-    names = {layer.name: i for i, layer in enumerate(network.layers) if layer.uses_macs}
-    found = set[int]()
-    for pattern in map(str, patterns):
-        meant = (
-            [names[pattern]]
-            if pattern in names
-            else [i for name, i in names.items() if fnmatchcase(name, pattern)]
-        )
-        if not meant:
-            if any(layer.name == pattern for layer in network.layers):
-                raise entry_error(
-                    f"{pattern} of {network.name} runs on the vector unit; chip files compare "
-                    "layers of the MAC array"
-                )
-            near = did_you_mean(pattern, names)
-            raise ValueError(f"no layer of {network.name} is called {pattern!r}; {near}")
-        found.update(meant)
-    return tuple(sorted(found))
 
 
 def _row_form() -> dict[str, Any]:
@@ -304,6 +306,7 @@ _ABOUTS: Final = {
     "weight_zeros": "share of zeros among the weights of the layer",
     "constraints": "constraints on the mappings of the row's layers, in place of the file's",
     "change": "other values of the hardware for this row, by key path of the template",
+    "explains": "another row that this one repeats with other assumptions: a switch of its figures",
     "source": "where the measured values of the row come from",
     "reason": "why the values of the row differ",
 }
@@ -321,6 +324,9 @@ def _read_chip_figures(entries: Any, beside: Reading) -> dict[str, Measured]:
     faults = Faults()
     for key in (key for key, measured in found.items() if measured.divided_by is not None):
         faults.add(Place(keys=(key, "divided_by")), "is for figures of layers; leave it out")
+    for key, measured in found.items():
+        with collecting(faults, key):
+            _check_lacks(key, measured)
     if faults:
         raise EntryError(faults)
     return found

@@ -15,7 +15,7 @@ from archloom.studies.analysis.published_chips import Chapter, Figure
 from archloom.studies.analysis.published_chips.catalogue import PAGE, built_in
 from archloom.studies.commands.cli import app
 from archloom.studies.commands.published import chips
-from archloom.studies.commands.published.all_chips import as_chapter, explanation
+from archloom.studies.commands.published.all_chips import Counts, as_chapter, explanation
 
 from ....source_tree import ROOT
 
@@ -165,7 +165,13 @@ def test_one_table_of_all_has_the_worst_first(monkeypatch: pytest.MonkeyPatch, c
     rows = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("Mine ")]
     assert [row[1] for row in rows] == ["outside", "nothing", "thrice", "half", "near"]
     assert rows[0][-1] == "!"
-    assert "Mine: 5 figures, 3 checked, 1 outside the allowed range" in done.stdout
+    said = (
+        "5 figures, 3 checked, 1 outside the allowed range; without a range and more than 25% off: "
+        "2, 0 explained by a switch, 2 not"
+    )
+    printed = " ".join(done.stdout.split())
+    assert f"Mine: {said}" in printed
+    assert f"All: {said}" in printed
     titles = [c["title"] for c in json.loads(validate("--all", "--json").stdout)]
     assert titles == ["Mine", "O"]
     titles = [c["title"] for c in json.loads(validate("--all", "--json", chip).stdout)]
@@ -178,14 +184,36 @@ def test_the_table_of_all_has_the_switch_that_explains_most() -> None:
     def of(ratio: float, **switched: float) -> str:
         return explanation(Figure("x", 2 * ratio, 2.0, "s", None, "r", switched))
 
-    assert of(0.5) == ""
-    assert of(0.5, worse=0.8, same=1.0) == ""
+    assert of(0.9) == ""
+    assert of(0.5) == "not explained"
+    assert of(0.5, worse=0.8, same=1.0) == "not explained"
+    assert of(0.5, better=1.4) == "0.700: better; not explained"
     assert of(0.5, near=2.2, far=3.2, other=1.0) == "1.100: near"
     # twice too fast is as far as half as fast
-    assert of(0.5, fast=4.1, slow=0.9) == ""
+    assert of(0.5, fast=4.1, slow=0.9) == "not explained"
     text = " ".join(validate("--all").stdout.split())
     assert "ResNet-50, inferences/s 0.275 1.098: 102 GB/s" in text
     assert "with a switch" in text
+
+
+def test_figures_are_counted_by_what_explains_them() -> None:
+    def made(ratio: float, effect_of: str = "", **switched: float) -> Figure:
+        return Figure("x", ratio, 1.0, "s", None, "r", switched, effect_of)
+
+    checked = Figure("x", 3.0, 1.0, "s", (0.9, 1.2), "r")
+    counts = Counts.of(
+        [
+            checked,
+            made(0.8),
+            made(1.25),
+            # explained, although another switch makes it worse
+            made(1.26, better=1.0, worse=2.0),
+            made(0.5, in_part=0.7),
+            # shows a switch of another
+            made(0.5, effect_of="y"),
+        ]
+    )
+    assert counts == Counts(figures=6, checked=1, outside=1, far=2, explained=1)
 
 
 def test_recorded_cases_are_three_figures(tmp_path: Path) -> None:
