@@ -166,9 +166,7 @@ class WalkedLoops:
         found = self._all(self._in(at, use) for at in some if at != tiled)
         if tiled not in some:
             return found
-        return self._in_tiles(
-            found, lambda x: x.grid.last_key if use == LAST else x.grid.first_key
-        )
+        return self._in_tiles(found, lambda x: x.grid.last_key if use == LAST else x.grid.first_key)
 
     def tile(self, rank: int) -> Ints:
         """int64[...], how much of a rank each iteration covers."""
