@@ -9,7 +9,8 @@ compilation, each in the part that spent them (a planner waits for prices, and p
 What depends on the network alone is worked out on the first design and known on the others, as in a
 study; with ``--known`` a trial comes after one with another seed, so that its tilings are known as
 well. ``--against`` compares with figures that ``--json`` wrote: how many times less each trial
-takes, their geometric mean, and the EDP of each plan over that of the earlier one.
+takes, their geometric mean, and the EDP of each plan over that of the earlier plan, both as this
+version prices them, whose models may be others.
 benchmarks/data/trial_cost_f173ccd.json has those of the version before planners compared tilings in
 kernels.
 """
@@ -34,10 +35,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from archloom.search.fusion.joint import planner
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
-from archloom.search.registry import FUSION_SEARCHES
+from archloom.search.registry import FUSION_SEARCHES, MAPPING_SEARCHES
+from archloom.search.seeds import derived_seed
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
+from archloom.space import Infeasible
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.presets import preset
+from archloom.space.fusion import FusionPlan
+from archloom.space.hardware import pass_batch
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
 from archloom.space.workload.network import Network
@@ -151,6 +156,17 @@ def trial(
     }
 
 
+def price_now(old: Row, settings: SoftwareSettings, net: Network, seed: int = 1) -> float:
+    """Return the EDP (J s) of an earlier plan as it is priced now; infinite where it cannot run."""
+    hardware = design(old["design"])
+    search = MAPPING_SEARCHES[settings.mapping](**dict(settings.mapping_options))
+    effort = settings.mapping_evaluations, derived_seed(seed, "mapping"), settings.factors
+    batch = net.with_batch(pass_batch(net, hardware))
+    evaluator = MemoizedPlanEvaluator(batch, hardware, Mapper(search, *effort))
+    cost = evaluator.plan(FusionPlan.from_list(old["plan"]))
+    return float("inf") if isinstance(cost, Infeasible) else cost.edp_js
+
+
 def line(row: Row, old: Row | None) -> str:
     """Return a row as text."""
     parts = "  ".join(f"{row['parts'][part]:8.2f}" for part in PARTS)
@@ -158,24 +174,31 @@ def line(row: Row, old: Row | None) -> str:
     if old is None:
         return text
     same = "same plan" if row["plan"] == old["plan"] else "other plan"
-    gain, edp = old["cpu_s"] / row["cpu_s"], row["edp_js"] / old["edp_js"]
-    work = old["parts"]["planner"] / row["parts"]["planner"]
-    return f"{text}  {gain:5.2f}x  planner {work:5.2f}x  EDP x {edp:.9f}, {same}"
+    gain, work = old["cpu_s"] / row["cpu_s"], old["parts"]["planner"] / row["parts"]["planner"]
+    return f"{text}  {gain:5.2f}x  planner {work:5.2f}x  {same}"
 
 
-def summary(rows: list[Row], old: dict[tuple[str, str], Row]) -> str:
-    """Return the geometric mean of gains, of whole trials and of each part."""
+def summary(
+    rows: list[Row], old: dict[tuple[str, str], Row], prices: dict[tuple[str, str], float]
+) -> str:
+    """Return the geometric mean of gains, of whole trials and of each part, and how plans compare
+    with earlier ones; ``prices`` are what these cost now."""
     pairs = [(row, old[key]) for row in rows if (key := (row["network"], row["design"])) in old]
     if not pairs:
         return "no case of both"
     whole = _mean([before["cpu_s"] / row["cpu_s"] for row, before in pairs])
     parts = [_sums(pairs, part) for part in PARTS]
-    worse = sum(row["edp_js"] > before["edp_js"] for row, before in pairs)
+    ratios = sorted(
+        (row["edp_js"] / prices[row["network"], row["design"]], row["network"], row["design"])
+        for row, _ in pairs
+    )
+    least, most = (f"{edp:.6f} ({name}, {where})" for edp, name, where in (ratios[0], ratios[-1]))
     same = sum(row["plan"] == before["plan"] for row, before in pairs)
     return (
         f"geometric mean of gains {whole:.2f}x of {len(pairs)} trials, planner alone "
         f"{_mean([b['parts']['planner'] / r['parts']['planner'] for r, b in pairs]):.2f}x; "
-        f"CPU-s in all: {', '.join(parts)}; {same} plans are the same, {worse} are worse"
+        f"CPU-s in all: {', '.join(parts)}; {same} plans are the same; "
+        f"EDP over that of the earlier plan {least} to {most}"
     )
 
 
@@ -224,7 +247,10 @@ def main() -> None:
                 rows.append(trial(meter, settings, net, name, asked.plans))
                 print(line(rows[-1], old.get((net.name, name))), flush=True)
     if old:
-        print(summary(rows, old))
+        # once all is measured, since what is priced is known to later trials
+        names = {(row["network"], row["design"]) for row in rows} & old.keys()
+        prices = {key: price_now(old[key], settings, network(key[0])) for key in sorted(names)}
+        print(summary(rows, old, prices))
     if asked.json is not None:
         found = {"version": code_version(), "fusion": settings.fusion, "trials": rows}
         asked.json.write_text(json.dumps(found) + "\n")

@@ -29,7 +29,7 @@ class NestWalk(WalkedLoops):
         found = self._all(
             self._in(at, self.uses.members[m][at]) for at in self._across(self.group.own[m])
         )
-        return found & self._tiles(lambda masked: masked.members[m])
+        return self._in_tiles(found, lambda masked: masked.members[m])
 
     def comes(self, t: int) -> Bools:
         """bool[...], whether a piece of an operand comes from DRAM, partial sums with them."""
@@ -43,7 +43,7 @@ class NestWalk(WalkedLoops):
             self._in(at, use[at]) if at < depth else self._start(at, use[at])
             for at in self._across(operand.ranks)
         )
-        return found & self._tiles(lambda x: x.grid.first(x.operands[t], *self._stay(t)))
+        return self._in_tiles(found, lambda x: x.grid.first(x.operands[t], *self._stay(t)))
 
     def _returns(self, t: int) -> Bools:
         """Whether partial sums come back."""
@@ -64,7 +64,7 @@ class NestWalk(WalkedLoops):
         found = self._all(
             self._start(at, use[at]) for at in self._across(operand.ranks) if at not in reduced
         )
-        return found & self._tiles(lambda _: self._once(t))
+        return self._in_tiles(found, lambda _: self._once(t))
 
     def leaves(self, t: int) -> Bools:
         """bool[...], whether a piece of an operand goes to DRAM, partial sums with them."""

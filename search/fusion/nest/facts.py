@@ -92,6 +92,8 @@ class NestFacts:
         self.rescale_pj = rescaled / buffer.width_words
         self.leakage_pj = costs.leakage_pj_per_cycle
         self._tables: dict[tuple[int, tuple[int, ...]], Floats] = {}
+        self._grids: dict[tuple[int, ...], dict[int, Ints]] = {}
+        self._vectors: dict[int, tuple[float, float]] = {}
         self._seen: dict[MaskedRanks, SeenShares] = {}
 
     def dealing(self, rank: int) -> "NestFacts":
@@ -239,31 +241,34 @@ class NestFacts:
 
     def _grid(self, looped: tuple[int, ...]) -> dict[int, Ints]:
         """Sizes of each looped rank at each place of a grid, in a row."""
-        sizes = np.meshgrid(*(self.tiles[rank] for rank in looped), indexing="ij")
-        return {rank: size.ravel() for rank, size in zip(looped, sizes, strict=True)}
+        if looped not in self._grids:
+            sizes = np.meshgrid(*(self.tiles[rank] for rank in looped), indexing="ij")
+            pairs = zip(looped, sizes, strict=True)
+            self._grids[looped] = {rank: size.ravel() for rank, size in pairs}
+        return self._grids[looped]
 
     def _shape(self, looped: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(len(self.tiles[rank]) for rank in looped)
 
-    def _dims(self, m: int, looped: tuple[int, ...]) -> list[Ints]:
-        """int64[n] for each dimension N, G, K, C, P and Q of a tile."""
+    def _dims(self, m: int, looped: tuple[int, ...]) -> Ints:
+        """int64[6, n], dimensions N, G, K, C, P and Q of tiles."""
         grid, sizes = self._grid(looped), self.group.ranks.sizes
-        count = prod(self._shape(looped))
-        found = []
-        for ranks in self.group.ranks.dims[m]:
-            size = np.ones(count, np.int64)
+        dims = self.group.ranks.dims[m]
+        found = np.empty((len(dims), prod(self._shape(looped))), np.int64)
+        for row, ranks in zip(found, dims, strict=True):
+            row[:] = prod(sizes[rank] for rank in ranks if rank not in grid)
             for rank in ranks:
-                size = size * grid.get(rank, np.int64(sizes[rank]))
-            found.append(size)
+                if rank in grid:
+                    row *= grid[rank]
         return found
 
     def _nest(self, m: int, looped: tuple[int, ...]) -> Floats:
         layer, dims = self.group.layers[m], self._dims(m, looped)
-        images, groups = dims[0], dims[1]
+        bounds = np.empty((dims.shape[1], 8), np.int64)
+        bounds[:, : len(dims)] = dims.T
+        bounds[:, len(dims) :] = layer.r, layer.s
         if layer.multiplies_maps:
-            images, groups = np.ones_like(images), images * groups
-        ends = [np.full_like(images, layer.r), np.full_like(images, layer.s)]
-        bounds = np.stack([images, groups, *dims[_K:], *ends], axis=1)
+            bounds[:, 0], bounds[:, 1] = 1, dims[0] * dims[1]
         windows = np.zeros((len(bounds), 2, 4), np.int64)
         for axis, (dim, kernel) in enumerate(((_P, layer.r), (_Q, layer.s))):
             stride, dilation = layer.stride[axis], layer.dilation[axis]
@@ -274,7 +279,7 @@ class NestFacts:
         )
         if not self.keeps_weights:
             # what crosses DRAM's pins is counted with the loops
-            words = np.prod([dims[1], dims[_K], dims[_C]], axis=0) * layer.r * layer.s
+            words = dims[1] * dims[_K] * dims[_C] * (layer.r * layer.s)
             found = found.copy()
             found[0] -= words * (dims[0] if layer.multiplies_maps else 1) * self.weight_pj
         return found.reshape(2, *self._shape(looped))
@@ -282,12 +287,13 @@ class NestFacts:
     def _vector(self, m: int, looped: tuple[int, ...]) -> Floats:
         """As much of a whole operator's cost as a tile is of it."""
         layer = self.group.layers[m]
-        cost = vector_cost(
-            layer, self.hardware, layer.n * layer.p, layer.q, staged=True, resident=True
-        )
+        if m not in self._vectors:
+            sides = layer.n * layer.p, layer.q
+            cost = vector_cost(layer, self.hardware, *sides, staged=True, resident=True)
+            self._vectors[m] = cost.dynamic_pj, cost.latency_cycles
         dims = self._dims(m, looped)
-        share = np.prod(dims[:_C] + dims[_P:], axis=0) / layer.output_words
-        found: Floats = np.stack([cost.dynamic_pj * share, cost.latency_cycles * share])
+        share = (dims[:_C].prod(axis=0) * dims[_P:].prod(axis=0)) / layer.output_words
+        found: Floats = np.multiply.outer(self._vectors[m], share)
         return found.reshape(2, *self._shape(looped))
 
 

@@ -144,7 +144,7 @@ class LoopArrays:
 def _columns(arrays: GroupArrays, columns: list[int]) -> GroupArrays:
     """Return the same with some columns for loops."""
     flags = arrays.along, arrays.own, arrays.reduced, arrays.late, arrays.online
-    along, own, reduced, late, online = (np.ascontiguousarray(x[:, columns]) for x in flags)
+    along, own, reduced, late, online = (x.take(columns, axis=1) for x in flags)
     return arrays._replace(along=along, own=own, reduced=reduced, late=late, online=online)
 
 

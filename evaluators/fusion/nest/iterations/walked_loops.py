@@ -67,8 +67,9 @@ class WalkedLoops:
         if outermost is not None:
             self.loops[0] = outermost
         self.shape: tuple[int, ...] = tuple(len(loop.index) for loop in self.loops)
-        # of members and of operands, as they are asked for; neither depends on what stays
+        # of members, operands, and loops, as they are asked for; none depends on what stays
         self._runs: dict[int, Bools] = {}
+        self._uses: dict[tuple[int, int], Bools] = {}
         self._tile_words: dict[int, Ints] = {}
         if self.masked:
             self.shape = (len(self.cells.times),)
@@ -105,12 +106,12 @@ class WalkedLoops:
             return values[self.cells.index[at]]
         return values.reshape([-1 if at == k else 1 for k in range(len(self.loops))])
 
-    def _tiles(self, where: _Tiles) -> Bools:
-        """Return which iterations are of some tiles of queries and keys; all where no mask drops
-        any."""
+    def _in_tiles(self, found: Bools, where: _Tiles) -> Bools:
+        """Return which of some iterations are of some tiles of queries and keys; all where no mask
+        drops any."""
         if not self.masked:
-            return np.ones([1] * len(self.shape), np.bool_)
-        return where(self.masked).ravel()[self.cells.tile]
+            return found
+        return found & where(self.masked).ravel()[self.cells.tile]
 
     def _stay(self, t: int, depth: int | None = None) -> tuple[int, ...]:
         """Axes of tiles along which an operand does not lie and stays; its depth or another."""
@@ -129,6 +130,11 @@ class WalkedLoops:
 
     def _in(self, at: int, use: int) -> Bools:
         """Which iterations of a loop are in a use of it."""
+        if (at, use) not in self._uses:
+            self._uses[at, use] = self._in_use(at, use)
+        return self._uses[at, use]
+
+    def _in_use(self, at: int, use: int) -> Bools:
         loop = self.loops[at]
         if use == ALL:
             return np.ones([1] * len(self.shape), np.bool_)
@@ -160,7 +166,7 @@ class WalkedLoops:
         found = self._all(self._in(at, use) for at in some if at != tiled)
         if tiled not in some:
             return found
-        return found & self._tiles(lambda x: x.grid.last_key if use == LAST else x.grid.first_key)
+        return self._in_tiles(found, lambda x: x.grid.last_key if use == LAST else x.grid.first_key)
 
     def tile(self, rank: int) -> Ints:
         """int64[...], how much of a rank each iteration covers."""
