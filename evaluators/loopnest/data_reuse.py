@@ -10,7 +10,8 @@ from typing import NamedTuple
 from archloom.evaluators.jit import helper, lean
 from archloom.space.workload import INPUTS, OUTPUTS, RELEVANT, WEIGHTS, C, G, K, N, P, Q, R, S
 
-from ..arrays import Ints
+from ..arrays import Flags, Ints
+from .kernel_inputs import KernelInputs, Workspace
 
 #: rows of ``loops[level]``: factors over time, along x and y of the mesh, and the order of the
 #: loops over time, innermost first
@@ -278,120 +279,65 @@ class Runs(NamedTuple):
 
 
 @helper
-def _held(bounds: Ints, nest: TiledNest, row: int, d: int) -> int:
-    """What the tiles of level ``row - 1`` hold of a dimension, those of all that work at once."""
-    size = nest.cum[row, d]
-    for level in range(row, nest.spread.shape[0]):
-        size *= nest.spread[level, d]
-    return min(size, bounds[d])
+def row_below(keep: Flags, tensor: int) -> int:
+    """Number of levels up to the outermost one inside DRAM that keeps a tensor."""
+    row = keep.shape[0] - 1
+    while row and not keep[row - 1, tensor]:
+        row -= 1
+    return row & 15
 
 
 @helper
-def _fresh(nest: TiledNest, window: Ints, row: int, axis: int) -> int:
-    """Rows or columns by which a tile goes on if the innermost loop that moves it runs along that
-    axis, else 2^62: what it had before is not fetched again.
+def spread_outwards(found: Workspace, row: int, tensor: int) -> None:
+    """Set ``found.held[tensor]`` to tiles of level ``row - 1`` that work at once."""
+    held, spread = found.held, found.spread
+    for d in range(8):
+        held[tensor, d] = spread[row, d]
+    for level in range(row + 1, spread.shape[0]):
+        for d in range(8):
+            held[tensor, d] *= spread[level, d]
+
+
+@helper
+def along(runs: Runs, tile: int, size: int) -> Runs:
+    """Runs of a dimension; ``runs`` are those of the next dimension outwards, which join where a
+    tile has all of this one.
+
+    Which dimension ends a run cannot be predicted, so there is no branch.
     """
-    loops = nest.loops
+    if size == 1:
+        return runs
+    words, starts = runs.words * size, runs.starts * size
+    return Runs(tile if tile < size else words, tile | size if tile < size else starts)
+
+
+@helper
+def slide(loops: Ints, row: int) -> tuple[int, int]:
+    """Return the innermost loop that moves an input tile of level ``row - 1``, as its dimension and
+    its level; 0 and 0 where there is none.
+    """
     for level in range(row, loops.shape[0]):
         for i in range(8):
             d = loops[level, ORDER, i]
             if loops[level, TEMPORAL, d] > 1 and INPUT_DIMS >> d & 1:
-                if d < P or (d - P) % 2 != axis:
-                    return 2**62
-                kind = STRIDE if d <= Q else DILATION
-                return nest.cum[level, d] * nest.spread[level, d] * window[axis, kind]
-    return 2**62
+                return d, level
+    return 0, 0
 
 
 @helper
-def _along_axis(
-    runs: Runs, nest: TiledNest, bounds: Ints, window: Ints, row: int, axis: int
-) -> Runs:
-    """Go on with rows or columns of the input map."""
-    stride, dilation = window[axis, STRIDE], window[axis, DILATION]
-    outputs = _held(bounds, nest, row, P + axis)
-    reach = extent(outputs, _held(bounds, nest, row, R + axis), stride, dilation)
-    size = window[axis, SIZE]
-    if reach >= size:
-        return Runs(runs.words * size, 0)
-    if bounds[R + axis] > 1:
-        reach = min(reach, _fresh(nest, window, row, axis))
+def fresh(setup: KernelInputs, found: Workspace, d: int, at: int) -> int:
+    """Rows or columns by which a tile goes on with a loop over ``d`` of level ``at``."""
+    axis = d & 1
+    per_step = setup.window[axis, STRIDE] if d <= Q else setup.window[axis, DILATION]
+    return found.cum[at, d] * found.spread[at, d] * per_step
+
+
+@helper
+def along_axis(runs: Runs, window: Ints, axis: int, outputs: int, kernel: int, most: int) -> Runs:
+    """Go on with rows or columns of the input map, if runs have all of dimensions further in."""
+    stride, size = window[axis, STRIDE], window[axis, SIZE]
+    reach = extent(outputs, kernel, stride, window[axis, DILATION])
     # padding shifts where a tile starts
     step = (outputs * stride) | window[axis, PADDING] | size
-    return Runs(runs.words * reach, runs.words * step)
-
-
-@helper
-def _input_runs(nest: TiledNest, bounds: Ints, window: Ints, row: int, last: bool) -> Runs:
-    runs = Runs(1, 0)
-    if last:
-        runs = _channel_runs(runs, nest, bounds, row)
-    if not runs.starts:
-        runs = _along_axis(runs, nest, bounds, window, row, COLUMNS)
-    if not runs.starts:
-        runs = _along_axis(runs, nest, bounds, window, row, ROWS)
-    if not (last or runs.starts):
-        runs = _channel_runs(runs, nest, bounds, row)
-    if not runs.starts:
-        runs = _along(runs, _held(bounds, nest, row, N), bounds[N])
-    return runs
-
-
-@helper
-def _channel_runs(runs: Runs, nest: TiledNest, bounds: Ints, row: int) -> Runs:
-    runs = _along(runs, _held(bounds, nest, row, C), bounds[C])
-    return runs if runs.starts else _along(runs, _held(bounds, nest, row, G), bounds[G])
-
-
-@helper
-def _along(runs: Runs, tile: int, size: int) -> Runs:
-    """Go on with a dimension of which a tile has ``tile`` of ``size``."""
-    if tile >= size:
-        return Runs(runs.words * size, 0)
-    return Runs(runs.words * tile, runs.words * (tile | size))
-
-
-def _packed(*order: int) -> int:
-    return int(sum((d + 8) << 4 * i for i, d in enumerate(order)))
-
-
-#: dimensions of weights and results from the innermost in memory, channels first and last
-_W_FIRST, _W_LAST = _packed(S, R, C, K, G), _packed(C, S, R, K, G)
-_O_FIRST, _O_LAST = _packed(Q, P, K, G, N), _packed(K, G, Q, P, N)
-
-
-@helper
-def _through(bounds: Ints, nest: TiledNest, row: int, order: int) -> Runs:
-    """Runs along five dimensions, from the innermost; ``order`` has each in four bits, plus 8."""
-    words = 1
-    while order:
-        d = order & 7
-        order >>= 4
-        tile, size = nest.cum[row, d], bounds[d]
-        for level in range(row, nest.spread.shape[0]):
-            tile *= nest.spread[level, d]
-        if tile < size:
-            return Runs(words * tile, words * (tile | size))
-        words *= size
-    return Runs(words, 0)
-
-
-@helper
-def dram_runs(
-    tensor: int, nest: TiledNest, bounds: Ints, window: Ints, row: int, last: bool
-) -> Runs:
-    """Runs of a tensor's words in DRAM that one tile of level ``row - 1`` covers.
-
-    Assumption: maps lie as N, C, H, W and weights as K, C, R, S, or with channels ``last`` as
-    N, H, W, C and K, R, S, C; G stands outside of channels, and no row is padded. What a tile has
-    of the innermost dimension is a run; where it has all of it, runs of the next one join.
-    """
-    if tensor == INPUTS:
-        return _input_runs(nest, bounds, window, row, last)
-    if tensor == WEIGHTS:
-        if last:
-            return _through(bounds, nest, row, _W_LAST)
-        return _through(bounds, nest, row, _W_FIRST)
-    if last:
-        return _through(bounds, nest, row, _O_LAST)
-    return _through(bounds, nest, row, _O_FIRST)
+    words, starts = runs.words * size, runs.starts * size
+    return Runs(min(reach, most) if reach < size else words, step if reach < size else starts)

@@ -246,6 +246,5 @@ def energy_by_level(
     if counted_by_level(setup.extras):
         nest = CountedNest(loops, keep, int(loops[:, TEMPORAL].prod()), found)
         energy += extras_pj(setup, nest, cycles)
-    tiled = TiledNest(loops, found.cum, found.spread)
-    energy[-1] += dram_work(setup.extras, setup, tiled, keep, counts[-1], 0.0)[1:]
+    energy[-1] += dram_work(setup.extras, setup, loops, keep, found, 0.0)[1:]
     return energy

@@ -14,7 +14,7 @@ from archloom.evaluators.technology.dram import (
     rows_of_run,
     slots_per_burst,
 )
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from ..arrays import Flags, Floats, Ints
 from .data_reuse import (
@@ -22,7 +22,8 @@ from .data_reuse import (
     SPATIAL_Y,
     TiledNest,
     distinct_children,
-    dram_runs,
+    Runs,
+    along, along_axis, fresh, slide, row_below, ROWS, COLUMNS, SIZE, spread_outwards,
     fetched,
     tile_changes,
     used_children,
@@ -34,6 +35,7 @@ from .kernel_inputs import (
     BURST_CYCLES,
     BY_LEVEL,
     CHANNEL_SHARE,
+    CHANNELS,
     CHANNELS_LAST,
     DRAM_ROWS,
     EXPOSED,
@@ -47,6 +49,7 @@ from .kernel_inputs import (
     WRITE_BIT_PJ,
     CountedNest,
     KernelInputs,
+    Workspace,
 )
 from .noc import network_pj
 
@@ -127,7 +130,14 @@ def counted_by_level(extras: int | None) -> bool:
 
 @helper
 def add_extras(
-    extras: int | None, energy: float, setup: KernelInputs, nest: CountedNest, cycles: float
+    extras: int | None,
+    energy: float,
+    setup: KernelInputs,
+    loops: Ints,
+    keep: Flags,
+    steps: int,
+    found: Workspace,
+    cycles: float,
 ) -> float:
     """Add the energy of :func:`extras_pj`, if ``setup.extras`` asks for it.
 
@@ -137,7 +147,7 @@ def add_extras(
         return energy
     if extras & BY_LEVEL == 0:
         return energy
-    return _with_extras(energy, setup, nest, cycles)
+    return _with_extras(energy, setup, CountedNest(loops, keep, steps, found), cycles)
 
 
 @compiled
@@ -172,50 +182,90 @@ _SPREAD_BYTES = 256.0
 def dram_work(
     extras: int | None,
     setup: KernelInputs,
-    nest: TiledNest,
+    loops: Ints,
     keep: Flags,
-    moved: Ints,
+    found: Workspace,
     cycles: float,
 ) -> DramWork:
     """What rows and banks of DRAM add, if ``setup.extras`` asks for it.
 
     Args:
         extras: ``setup.extras``; apart as an argument it decides whether that compiles at all.
-        setup, nest, keep: of the candidate.
-        moved: int64[3, 3], counts of DRAM.
-        cycles: that DRAM needs for them by its ports.
+        setup, loops, keep: of the candidate.
+        found: its counts and tiles.
+        cycles: that DRAM needs for its counts by its ports.
     """
     if extras is None:
         return DramWork(cycles, 0.0, 0.0, 0.0)
-    return _dram_work(extras, setup, nest, keep, moved, cycles)
+    if extras & DRAM_ROWS == 0:
+        return DramWork(cycles, 0.0, 0.0, 0.0)
+    return _dram_work(setup, loops, keep, found, cycles)
 
 
 @helper
 def _dram_work(
-    extras: int, setup: KernelInputs, nest: TiledNest, keep: Flags, moved: Ints, cycles: float
+    setup: KernelInputs, loops: Ints, keep: Flags, found: Workspace, cycles: float
 ) -> DramWork:
-    if extras & DRAM_ROWS == 0:
-        return DramWork(cycles, 0.0, 0.0, 0.0)
-    dram, last = setup.dram, setup.dram[CHANNELS_LAST] > 0.0
+    dram = setup.dram
+    last = dram[CHANNELS_LAST] > 0.0
+    w, i, o = row_below(keep, WEIGHTS), row_below(keep, INPUTS), row_below(keep, OUTPUTS)
+    if found.used[w] > 1:
+        spread_outwards(found, w, WEIGHTS)
+    if found.used[i] > 1:
+        spread_outwards(found, i, INPUTS)
+    if found.used[o] > 1:
+        spread_outwards(found, o, OUTPUTS)
+    ws = found.spread[w] if found.used[w] <= 1 else found.held[WEIGHTS]
+    xs = found.spread[i] if found.used[i] <= 1 else found.held[INPUTS]
+    ys = found.spread[o] if found.used[o] <= 1 else found.held[OUTPUTS]
+    wt, xt, yt = found.cum[w], found.cum[i], found.cum[o]
+    bounds = setup.bounds
+    rows, columns = 2**62, 2**62
+    if bounds[R] * bounds[S] > 1:
+        d, at = slide(loops, i)
+        step = fresh(setup, found, d, at)
+        rows = step if ((d == P) | (d == R)) & (bounds[R] > 1) else 2**62
+        columns = step if ((d == Q) | (d == S)) & (bounds[S] > 1) else 2**62
+    weights = along(along(Runs(1, 0), wt[G] * ws[G], bounds[G]), wt[K] * ws[K], bounds[K])
+    inputs = along(Runs(1, 0), xt[N] * xs[N], bounds[N])
+    outputs = along(Runs(1, 0), yt[N] * ys[N], bounds[N])
+    if not last:
+        weights = along(weights, wt[C] * ws[C], bounds[C])
+        inputs = along(along(inputs, xt[G] * xs[G], bounds[G]), xt[C] * xs[C], bounds[C])
+        outputs = along(along(outputs, yt[G] * ys[G], bounds[G]), yt[K] * ys[K], bounds[K])
+    weights = along(along(weights, wt[R] * ws[R], bounds[R]), wt[S] * ws[S], bounds[S])
+    if setup.window[ROWS, SIZE] > 1:
+        inputs = along_axis(inputs, setup.window, ROWS, min(xt[P] * xs[P], bounds[P]), min(xt[R] * xs[R], bounds[R]), rows)
+    if setup.window[COLUMNS, SIZE] > 1:
+        inputs = along_axis(inputs, setup.window, COLUMNS, min(xt[Q] * xs[Q], bounds[Q]), min(xt[S] * xs[S], bounds[S]), columns)
+    outputs = along(along(outputs, yt[P] * ys[P], bounds[P]), yt[Q] * ys[Q], bounds[Q])
+    if last:
+        weights = along(weights, wt[C] * ws[C], bounds[C])
+        inputs = along(along(inputs, xt[G] * xs[G], bounds[G]), xt[C] * xs[C], bounds[C])
+        outputs = along(along(outputs, yt[G] * ys[G], bounds[G]), yt[K] * ys[K], bounds[K])
+    burst_bytes = dram[BURST_BYTES]
+    burst_bits = int(8 * burst_bytes)
+    outermost = loops.shape[0] - 1
     total, written, opened, lengths = 0.0, 0.0, 0.0, 0.0
     weights_pj, inputs_pj, outputs_pj = 0.0, 0.0, 0.0
     for t in range(3):
-        reads, updates = float(moved[t, READS]), float(moved[t, UPDATES])
-        row = _rows_below(keep, t)
-        runs = dram_runs(t, nest, setup.bounds, setup.window, row, last)
+        reads = float(found.counts[outermost, t, READS])
+        updates = float(found.counts[outermost, t, UPDATES])
+        words = weights.words if t == WEIGHTS else outputs.words
+        words = inputs.words if t == INPUTS else words
+        starts = weights.starts if t == WEIGHTS else outputs.starts
+        starts = inputs.starts if t == INPUTS else starts
         bits = dram[WORD_BITS + t]
-        burst_bits = int(8 * dram[BURST_BYTES])
         # one that starts at any multiple of a step in a burst takes (length + burst - step) / burst
-        starts = (runs.starts * int(bits)) | burst_bits
-        taken = 0.125 * (runs.words * int(bits) + burst_bits - (starts & -starts))
-        taken = max(taken, dram[BURST_BYTES])
-        # what one channel has of a run
+        starts = (starts * int(bits)) | burst_bits
+        taken = 0.125 * (words * int(bits) + burst_bits - (starts & -starts))
+        taken = max(taken, burst_bytes)
+        # what one channel has of a run, and how many channels it goes on in
         run = max(min(taken, _SPREAD_BYTES), taken * dram[CHANNEL_SHARE])
-        a_word = 1.0 / runs.words
+        a_word = 1.0 / words
         number = (reads + updates) * a_word
         rows = number * rows_of_run(dram, run)
-        if run < taken:
-            rows *= taken / run
+        rows *= max(1.0, min(taken * (1.0 / _SPREAD_BYTES), dram[CHANNELS]))
         bursts = taken * dram[BURSTS_A_BYTE]
         total += number * bursts
         written += updates * a_word * bursts
@@ -236,11 +286,3 @@ def _dram_work(
     cycles = max(cycles, np.ceil(busy))
     return DramWork(cycles, weights_pj + standby, inputs_pj + standby, outputs_pj + standby)
 
-
-@helper
-def _rows_below(keep: Flags, tensor: int) -> int:
-    """Number of levels up to the outermost one inside DRAM that keeps a tensor."""
-    for row in range(keep.shape[0] - 1, 0, -1):
-        if keep[row - 1, tensor]:
-            return row
-    return 0

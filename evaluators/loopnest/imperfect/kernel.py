@@ -27,6 +27,7 @@ from ..kernel_inputs import (
     UPDATES,
     WRITE_PORT,
     KernelInputs,
+    Workspace,
 )
 from ..noc import network_pj
 from ..optional_effects import counted_by_level, dram_work
@@ -68,6 +69,7 @@ class ImperfectRoom(NamedTuple):
     busiest: Ints
     used: Ints
     energy_pj: Floats
+    held: Ints
 
 
 def imperfect_room(levels: int) -> ImperfectRoom:
@@ -75,7 +77,8 @@ def imperfect_room(levels: int) -> ImperfectRoom:
     cum, spread = np.ones((levels + 1, 8), np.int64), np.ones((levels, 8), np.int64)
     modes, (totals, busiest) = np.zeros((levels, 2, 8), np.int64), np.zeros((2, levels, 3, 3), int)
     used, energy = np.zeros(levels, np.int64), np.zeros((levels, 3))
-    return ImperfectRoom(cum, spread, modes, totals, busiest, used, energy)
+    held = np.zeros((3, 8), np.int64)
+    return ImperfectRoom(cum, spread, modes, totals, busiest, used, energy, held)
 
 
 def imperfect_cost(
@@ -288,9 +291,8 @@ def _priced(
     chip = max(chip, np.ceil(steps * setup.busy))
     if setup.fill_drain:
         chip += _array_cycles(setup, nest, keep, steps)
-    work = dram_work(
-        setup.extras, setup, TiledNest(nest.loops, nest.cum, nest.spread), keep, totals[-1], dram
-    )
+    found = Workspace(totals, used, nest.cum, nest.spread, used, room.held)
+    work = dram_work(setup.extras, setup, nest.loops, keep, found, dram)
     dram = work.cycles
     for t in range(3):
         energy[levels - 1, t] += work[1 + t]
