@@ -278,32 +278,50 @@ class Runs(NamedTuple):
     starts: int
 
 
+class TensorRuns(NamedTuple):
+    """Runs of each tensor."""
+
+    weights: Runs
+    inputs: Runs
+    outputs: Runs
+
+
 @helper
-def row_below(keep: Flags, tensor: int) -> int:
+def innermost_move(loops: Ints, row: int) -> int:
+    """Return ``moves[row]`` of :class:`Workspace`."""
+    for level in range(row, loops.shape[0]):
+        for i in range(8):
+            d = loops[level, ORDER, i]
+            if loops[level, TEMPORAL, d] > 1 and INPUT_DIMS >> d & 1:
+                return 8 * level + d
+    return 0
+
+
+@helper
+def _row_below(keep: Flags, tensor: int) -> int:
     """Number of levels up to the outermost one inside DRAM that keeps a tensor."""
     row = keep.shape[0] - 1
     while row and not keep[row - 1, tensor]:
         row -= 1
+    # so that the compiler sees that it is never below 0, here and where else there is a mask
     return row & 15
 
 
 @helper
-def spread_outwards(found: Workspace, row: int, tensor: int) -> None:
-    """Set ``found.held[tensor]`` to tiles of level ``row - 1`` that work at once."""
-    held, spread = found.held, found.spread
+def _spread_outwards(found: Workspace, row: int, tensor: int) -> None:
+    """Set ``found.outwards[tensor]``: spatial factors of level ``row`` times those further out."""
+    outwards, spread = found.outwards, found.spread
     for d in range(8):
-        held[tensor, d] = spread[row, d]
+        outwards[tensor, d] = spread[row, d]
     for level in range(row + 1, spread.shape[0]):
         for d in range(8):
-            held[tensor, d] *= spread[level, d]
+            outwards[tensor, d] *= spread[level, d]
 
 
 @helper
-def along(runs: Runs, tile: int, size: int) -> Runs:
-    """Runs of a dimension; ``runs`` are those of the next dimension outwards, which join where a
-    tile has all of this one.
-
-    Which dimension ends a run cannot be predicted, so there is no branch.
+def _along(runs: Runs, tile: int, size: int) -> Runs:
+    """Runs of a dimension of which a tile has ``tile`` of ``size``. ``runs`` are those of the next
+    dimension outwards, which join where it has all of this one: no branch, none is predictable.
     """
     if size == 1:
         return runs
@@ -312,32 +330,70 @@ def along(runs: Runs, tile: int, size: int) -> Runs:
 
 
 @helper
-def slide(loops: Ints, row: int) -> tuple[int, int]:
-    """Return the innermost loop that moves an input tile of level ``row - 1``, as its dimension and
-    its level; 0 and 0 where there is none.
-    """
-    for level in range(row, loops.shape[0]):
-        for i in range(8):
-            d = loops[level, ORDER, i]
-            if loops[level, TEMPORAL, d] > 1 and INPUT_DIMS >> d & 1:
-                return d, level
-    return 0, 0
-
-
-@helper
-def fresh(setup: KernelInputs, found: Workspace, d: int, at: int) -> int:
-    """Rows or columns by which a tile goes on with a loop over ``d`` of level ``at``."""
-    axis = d & 1
-    per_step = setup.window[axis, STRIDE] if d <= Q else setup.window[axis, DILATION]
-    return found.cum[at, d] * found.spread[at, d] * per_step
-
-
-@helper
-def along_axis(runs: Runs, window: Ints, axis: int, outputs: int, kernel: int, most: int) -> Runs:
-    """Go on with rows or columns of the input map, if runs have all of dimensions further in."""
+def _along_axis(runs: Runs, window: Ints, axis: int, outputs: int, kernel: int, fresh: int) -> Runs:
+    """Runs of rows or columns of the input map, as :func:`_along`; a tile goes on by ``fresh``."""
     stride, size = window[axis, STRIDE], window[axis, SIZE]
+    if size == 1:
+        return runs
     reach = extent(outputs, kernel, stride, window[axis, DILATION])
     # padding shifts where a tile starts
     step = (outputs * stride) | window[axis, PADDING] | size
     words, starts = runs.words * size, runs.starts * size
-    return Runs(min(reach, most) if reach < size else words, step if reach < size else starts)
+    return Runs(min(reach, fresh) if reach < size else words, step if reach < size else starts)
+
+
+@helper
+def _fresh(setup: KernelInputs, found: Workspace, row: int) -> tuple[int, int]:
+    """Rows and columns by which input tiles of level ``row - 1`` go on, 2^62 for an axis along
+    which the innermost loop that moves them does not run: they share the rest with those before.
+    """
+    bounds, window = setup.bounds, setup.window
+    rows, columns = 2**62, 2**62
+    if bounds[R] * bounds[S] > 1:
+        d, at = found.moves[row] & 7, (found.moves[row] >> 3) & 15
+        axis = d & 1
+        per_step = window[axis, STRIDE] if d <= Q else window[axis, DILATION]
+        step = found.cum[at, d] * found.spread[at, d] * per_step
+        rows = step if ((d == P) | (d == R)) & (bounds[R] > 1) else rows
+        columns = step if ((d == Q) | (d == S)) & (bounds[S] > 1) else columns
+    return rows, columns
+
+
+@helper
+def dram_runs(setup: KernelInputs, keep: Flags, found: Workspace, last: bool) -> TensorRuns:
+    """Runs of words in DRAM that one tile of the next level which keeps the tensor covers.
+
+    Assumption: maps lie as N, C, H, W and weights as K, C, R, S, or with channels ``last`` as
+    N, H, W, C and K, R, S, C; G stands outside of channels, and no row is padded. What a tile has
+    of the innermost dimension is a run; where it has all of it, runs of the next one join. Tiles
+    that work at once count as one: a level's extents times the spatial factors further out.
+    """
+    bounds, window, used = setup.bounds, setup.window, found.used
+    w, i, o = _row_below(keep, WEIGHTS), _row_below(keep, INPUTS), _row_below(keep, OUTPUTS)
+    # most often only the factors of the level itself are more than 1
+    for t, row in ((WEIGHTS, w), (INPUTS, i), (OUTPUTS, o)):
+        if used[row] > 1:
+            _spread_outwards(found, row, t)
+    xw = found.outwards[WEIGHTS] if used[w] > 1 else found.spread[w]
+    xi = found.outwards[INPUTS] if used[i] > 1 else found.spread[i]
+    xo = found.outwards[OUTPUTS] if used[o] > 1 else found.spread[o]
+    tw, ti, to = found.cum[w], found.cum[i], found.cum[o]
+    rows, columns = _fresh(setup, found, i)
+    weights = _along(_along(Runs(1, 0), tw[G] * xw[G], bounds[G]), tw[K] * xw[K], bounds[K])
+    inputs = _along(Runs(1, 0), ti[N] * xi[N], bounds[N])
+    outputs = _along(Runs(1, 0), to[N] * xo[N], bounds[N])
+    if not last:
+        weights = _along(weights, tw[C] * xw[C], bounds[C])
+        inputs = _along(_along(inputs, ti[G] * xi[G], bounds[G]), ti[C] * xi[C], bounds[C])
+        outputs = _along(_along(outputs, to[G] * xo[G], bounds[G]), to[K] * xo[K], bounds[K])
+    weights = _along(_along(weights, tw[R] * xw[R], bounds[R]), tw[S] * xw[S], bounds[S])
+    p, q = min(ti[P] * xi[P], bounds[P]), min(ti[Q] * xi[Q], bounds[Q])
+    r, s = min(ti[R] * xi[R], bounds[R]), min(ti[S] * xi[S], bounds[S])
+    inputs = _along_axis(inputs, window, ROWS, p, r, rows)
+    inputs = _along_axis(inputs, window, COLUMNS, q, s, columns)
+    outputs = _along(_along(outputs, to[P] * xo[P], bounds[P]), to[Q] * xo[Q], bounds[Q])
+    if last:
+        weights = _along(weights, tw[C] * xw[C], bounds[C])
+        inputs = _along(_along(inputs, ti[G] * xi[G], bounds[G]), ti[C] * xi[C], bounds[C])
+        outputs = _along(_along(outputs, to[G] * xo[G], bounds[G]), to[K] * xo[K], bounds[K])
+    return TensorRuns(weights, inputs, outputs)

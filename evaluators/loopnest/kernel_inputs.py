@@ -35,8 +35,8 @@ BY_LEVEL, DRAM_ROWS = 1, 2
 #: entries of ``dram[23]`` after the figures of a channel: share of a channel, bits of a word of
 #: each tensor, cycles of a burst on all channels together with refresh, energy of opening a row,
 #: for each tensor of a cycle of standby with open rows above one with closed ones, of a bit that
-#: is read and of one that is written, and whether channels are the innermost dimension, and
-#: number of channels of the memory
+#: is read and of one that is written, whether channels are the innermost dimension,
+#: and how many channels of the memory there are
 (
     CHANNEL_SHARE,
     WORD_BITS,
@@ -155,7 +155,10 @@ class Workspace(NamedTuple):
         used: int64[L], instances in use.
         cum, spread: int64[L + 1, 8] and [L, 8], those of
             :class:`archloom.evaluators.loopnest.data_reuse.TiledNest`.
-        by_tensor, held: int64[3] and [3, 8], scratch space.
+        by_tensor, outwards: int64[3] and [3, 8], scratch space.
+        moves: int64[L + 1], by number of levels from the innermost: the innermost loop outside of
+            them that moves an input tile, as its dimension and 8 times its level; 0 where none
+            does.
     """
 
     counts: Ints
@@ -163,7 +166,8 @@ class Workspace(NamedTuple):
     cum: Ints
     spread: Ints
     by_tensor: Ints
-    held: Ints
+    outwards: Ints
+    moves: Ints
 
 
 class CountedNest(NamedTuple):
@@ -185,6 +189,7 @@ def new_workspace(levels: int) -> Workspace:
         np.ones((levels, 8), np.int64),
         np.zeros(3, np.int64),
         np.zeros((3, 8), np.int64),
+        np.zeros(levels + 1, np.int64),
     )
 
 

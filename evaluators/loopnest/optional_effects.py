@@ -14,7 +14,7 @@ from archloom.evaluators.technology.dram import (
     rows_of_run,
     slots_per_burst,
 )
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 from ..arrays import Flags, Floats, Ints
 from .data_reuse import (
@@ -22,8 +22,7 @@ from .data_reuse import (
     SPATIAL_Y,
     TiledNest,
     distinct_children,
-    Runs,
-    along, along_axis, fresh, slide, row_below, ROWS, COLUMNS, SIZE, spread_outwards,
+    dram_runs,
     fetched,
     tile_changes,
     used_children,
@@ -179,82 +178,45 @@ _SPREAD_BYTES = 256.0
 
 
 @helper
+def counted_by_rows(extras: int | None) -> bool:
+    """Whether ``setup.extras`` asks for rows and banks of DRAM."""
+    if extras is None:
+        return False
+    return extras & DRAM_ROWS != 0
+
+
+@helper
 def dram_work(
-    extras: int | None,
-    setup: KernelInputs,
-    loops: Ints,
-    keep: Flags,
-    found: Workspace,
-    cycles: float,
+    extras: int | None, setup: KernelInputs, keep: Flags, found: Workspace, cycles: float
 ) -> DramWork:
     """What rows and banks of DRAM add, if ``setup.extras`` asks for it.
 
     Args:
         extras: ``setup.extras``; apart as an argument it decides whether that compiles at all.
-        setup, loops, keep: of the candidate.
-        found: its counts and tiles.
+        setup, keep: of the candidate.
+        found: its counts, tiles, instances in use and ``moves``.
         cycles: that DRAM needs for its counts by its ports.
     """
     if extras is None:
         return DramWork(cycles, 0.0, 0.0, 0.0)
     if extras & DRAM_ROWS == 0:
         return DramWork(cycles, 0.0, 0.0, 0.0)
-    return _dram_work(setup, loops, keep, found, cycles)
+    return _dram_work(setup, keep, found, cycles)
 
 
 @helper
-def _dram_work(
-    setup: KernelInputs, loops: Ints, keep: Flags, found: Workspace, cycles: float
-) -> DramWork:
-    dram = setup.dram
-    last = dram[CHANNELS_LAST] > 0.0
-    w, i, o = row_below(keep, WEIGHTS), row_below(keep, INPUTS), row_below(keep, OUTPUTS)
-    if found.used[w] > 1:
-        spread_outwards(found, w, WEIGHTS)
-    if found.used[i] > 1:
-        spread_outwards(found, i, INPUTS)
-    if found.used[o] > 1:
-        spread_outwards(found, o, OUTPUTS)
-    ws = found.spread[w] if found.used[w] <= 1 else found.held[WEIGHTS]
-    xs = found.spread[i] if found.used[i] <= 1 else found.held[INPUTS]
-    ys = found.spread[o] if found.used[o] <= 1 else found.held[OUTPUTS]
-    wt, xt, yt = found.cum[w], found.cum[i], found.cum[o]
-    bounds = setup.bounds
-    rows, columns = 2**62, 2**62
-    if bounds[R] * bounds[S] > 1:
-        d, at = slide(loops, i)
-        step = fresh(setup, found, d, at)
-        rows = step if ((d == P) | (d == R)) & (bounds[R] > 1) else 2**62
-        columns = step if ((d == Q) | (d == S)) & (bounds[S] > 1) else 2**62
-    weights = along(along(Runs(1, 0), wt[G] * ws[G], bounds[G]), wt[K] * ws[K], bounds[K])
-    inputs = along(Runs(1, 0), xt[N] * xs[N], bounds[N])
-    outputs = along(Runs(1, 0), yt[N] * ys[N], bounds[N])
-    if not last:
-        weights = along(weights, wt[C] * ws[C], bounds[C])
-        inputs = along(along(inputs, xt[G] * xs[G], bounds[G]), xt[C] * xs[C], bounds[C])
-        outputs = along(along(outputs, yt[G] * ys[G], bounds[G]), yt[K] * ys[K], bounds[K])
-    weights = along(along(weights, wt[R] * ws[R], bounds[R]), wt[S] * ws[S], bounds[S])
-    if setup.window[ROWS, SIZE] > 1:
-        inputs = along_axis(inputs, setup.window, ROWS, min(xt[P] * xs[P], bounds[P]), min(xt[R] * xs[R], bounds[R]), rows)
-    if setup.window[COLUMNS, SIZE] > 1:
-        inputs = along_axis(inputs, setup.window, COLUMNS, min(xt[Q] * xs[Q], bounds[Q]), min(xt[S] * xs[S], bounds[S]), columns)
-    outputs = along(along(outputs, yt[P] * ys[P], bounds[P]), yt[Q] * ys[Q], bounds[Q])
-    if last:
-        weights = along(weights, wt[C] * ws[C], bounds[C])
-        inputs = along(along(inputs, xt[G] * xs[G], bounds[G]), xt[C] * xs[C], bounds[C])
-        outputs = along(along(outputs, yt[G] * ys[G], bounds[G]), yt[K] * ys[K], bounds[K])
+def _dram_work(setup: KernelInputs, keep: Flags, found: Workspace, cycles: float) -> DramWork:
+    dram, outermost = setup.dram, (keep.shape[0] - 1) & 15
+    runs = dram_runs(setup, keep, found, dram[CHANNELS_LAST] > 0.0)
     burst_bytes = dram[BURST_BYTES]
     burst_bits = int(8 * burst_bytes)
-    outermost = loops.shape[0] - 1
     total, written, opened, lengths = 0.0, 0.0, 0.0, 0.0
     weights_pj, inputs_pj, outputs_pj = 0.0, 0.0, 0.0
     for t in range(3):
         reads = float(found.counts[outermost, t, READS])
         updates = float(found.counts[outermost, t, UPDATES])
-        words = weights.words if t == WEIGHTS else outputs.words
-        words = inputs.words if t == INPUTS else words
-        starts = weights.starts if t == WEIGHTS else outputs.starts
-        starts = inputs.starts if t == INPUTS else starts
+        run_of = runs.weights if t == WEIGHTS else runs.outputs
+        words, starts = runs.inputs if t == INPUTS else run_of
         bits = dram[WORD_BITS + t]
         # one that starts at any multiple of a step in a burst takes (length + burst - step) / burst
         starts = (starts * int(bits)) | burst_bits
@@ -285,4 +247,3 @@ def _dram_work(
     standby = busy * dram[STANDBY_PJ]
     cycles = max(cycles, np.ceil(busy))
     return DramWork(cycles, weights_pj + standby, inputs_pj + standby, outputs_pj + standby)
-
