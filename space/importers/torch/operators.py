@@ -156,7 +156,7 @@ def _even_windows(before: int, after: int) -> tuple[int, int] | None:
     sizes = {end - start for start, end in zip(starts, ends, strict=True)}
     strides = {b - a for a, b in pairwise(starts)} or sizes
     even = len(sizes) == len(strides) == 1 and after <= before
-    return (*sizes, *strides) if even else None
+    return (max(sizes), max(strides)) if even else None
 
 
 def _sides(sides: Sequence[int]) -> str:
