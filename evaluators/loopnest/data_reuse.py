@@ -10,7 +10,8 @@ from typing import NamedTuple
 from archloom.evaluators.jit import helper, lean
 from archloom.space.workload import INPUTS, OUTPUTS, RELEVANT, WEIGHTS, C, G, K, N, P, Q, R, S
 
-from ..arrays import Ints
+from ..arrays import Flags, Ints
+from .kernel_inputs import KernelInputs, Workspace
 
 #: rows of ``loops[level]``: factors over time, along x and y of the mesh, and the order of the
 #: loops over time, innermost first
@@ -277,121 +278,122 @@ class Runs(NamedTuple):
     starts: int
 
 
-@helper
-def _held(bounds: Ints, nest: TiledNest, row: int, d: int) -> int:
-    """What the tiles of level ``row - 1`` hold of a dimension, those of all that work at once."""
-    size = nest.cum[row, d]
-    for level in range(row, nest.spread.shape[0]):
-        size *= nest.spread[level, d]
-    return min(size, bounds[d])
+class TensorRuns(NamedTuple):
+    """Runs of each tensor."""
+
+    weights: Runs
+    inputs: Runs
+    outputs: Runs
 
 
 @helper
-def _fresh(nest: TiledNest, window: Ints, row: int, axis: int) -> int:
-    """Rows or columns by which a tile goes on if the innermost loop that moves it runs along that
-    axis, else 2^62: what it had before is not fetched again.
-    """
-    loops = nest.loops
+def innermost_move(loops: Ints, row: int) -> int:
+    """Return ``moves[row]`` of :class:`Workspace`."""
     for level in range(row, loops.shape[0]):
         for i in range(8):
             d = loops[level, ORDER, i]
             if loops[level, TEMPORAL, d] > 1 and INPUT_DIMS >> d & 1:
-                if d < P or (d - P) % 2 != axis:
-                    return 2**62
-                kind = STRIDE if d <= Q else DILATION
-                return nest.cum[level, d] * nest.spread[level, d] * window[axis, kind]
-    return 2**62
+                return 8 * level + d
+    return 0
 
 
 @helper
-def _along_axis(
-    runs: Runs, nest: TiledNest, bounds: Ints, window: Ints, row: int, axis: int
-) -> Runs:
-    """Go on with rows or columns of the input map."""
-    stride, dilation = window[axis, STRIDE], window[axis, DILATION]
-    outputs = _held(bounds, nest, row, P + axis)
-    reach = extent(outputs, _held(bounds, nest, row, R + axis), stride, dilation)
-    size = window[axis, SIZE]
-    if reach >= size:
-        return Runs(runs.words * size, 0)
-    if bounds[R + axis] > 1:
-        reach = min(reach, _fresh(nest, window, row, axis))
-    # padding shifts where a tile starts
-    step = (outputs * stride) | window[axis, PADDING] | size
-    return Runs(runs.words * reach, runs.words * step)
+def _row_below(keep: Flags, tensor: int) -> int:
+    """Number of levels up to the outermost one inside DRAM that keeps a tensor."""
+    row = keep.shape[0] - 1
+    while row and not keep[row - 1, tensor]:
+        row -= 1
+    # so that the compiler sees that it is never below 0, here and where else there is a mask
+    return row & 15
 
 
 @helper
-def _input_runs(nest: TiledNest, bounds: Ints, window: Ints, row: int, last: bool) -> Runs:
-    runs = Runs(1, 0)
-    if last:
-        runs = _channel_runs(runs, nest, bounds, row)
-    if not runs.starts:
-        runs = _along_axis(runs, nest, bounds, window, row, COLUMNS)
-    if not runs.starts:
-        runs = _along_axis(runs, nest, bounds, window, row, ROWS)
-    if not (last or runs.starts):
-        runs = _channel_runs(runs, nest, bounds, row)
-    if not runs.starts:
-        runs = _along(runs, _held(bounds, nest, row, N), bounds[N])
-    return runs
-
-
-@helper
-def _channel_runs(runs: Runs, nest: TiledNest, bounds: Ints, row: int) -> Runs:
-    runs = _along(runs, _held(bounds, nest, row, C), bounds[C])
-    return runs if runs.starts else _along(runs, _held(bounds, nest, row, G), bounds[G])
+def _spread_outwards(found: Workspace, row: int, tensor: int) -> None:
+    """Set ``found.outwards[tensor]``: spatial factors of level ``row`` times those further out."""
+    outwards, spread = found.outwards, found.spread
+    for d in range(8):
+        outwards[tensor, d] = spread[row, d]
+    for level in range(row + 1, spread.shape[0]):
+        for d in range(8):
+            outwards[tensor, d] *= spread[level, d]
 
 
 @helper
 def _along(runs: Runs, tile: int, size: int) -> Runs:
-    """Go on with a dimension of which a tile has ``tile`` of ``size``."""
-    if tile >= size:
-        return Runs(runs.words * size, 0)
-    return Runs(runs.words * tile, runs.words * (tile | size))
-
-
-def _packed(*order: int) -> int:
-    return int(sum((d + 8) << 4 * i for i, d in enumerate(order)))
-
-
-#: dimensions of weights and results from the innermost in memory, channels first and last
-_W_FIRST, _W_LAST = _packed(S, R, C, K, G), _packed(C, S, R, K, G)
-_O_FIRST, _O_LAST = _packed(Q, P, K, G, N), _packed(K, G, Q, P, N)
+    """Runs of a dimension of which a tile has ``tile`` of ``size``. ``runs`` are those of the next
+    dimension outwards, which join where it has all of this one: no branch, none is predictable.
+    """
+    if size == 1:
+        return runs
+    words, starts = runs.words * size, runs.starts * size
+    return Runs(tile if tile < size else words, tile | size if tile < size else starts)
 
 
 @helper
-def _through(bounds: Ints, nest: TiledNest, row: int, order: int) -> Runs:
-    """Runs along five dimensions, from the innermost; ``order`` has each in four bits, plus 8."""
-    words = 1
-    while order:
-        d = order & 7
-        order >>= 4
-        tile, size = nest.cum[row, d], bounds[d]
-        for level in range(row, nest.spread.shape[0]):
-            tile *= nest.spread[level, d]
-        if tile < size:
-            return Runs(words * tile, words * (tile | size))
-        words *= size
-    return Runs(words, 0)
+def _along_axis(runs: Runs, window: Ints, axis: int, outputs: int, kernel: int, fresh: int) -> Runs:
+    """Runs of rows or columns of the input map, as :func:`_along`; a tile goes on by ``fresh``."""
+    stride, size = window[axis, STRIDE], window[axis, SIZE]
+    if size == 1:
+        return runs
+    reach = extent(outputs, kernel, stride, window[axis, DILATION])
+    # padding shifts where a tile starts
+    step = (outputs * stride) | window[axis, PADDING] | size
+    words, starts = runs.words * size, runs.starts * size
+    return Runs(min(reach, fresh) if reach < size else words, step if reach < size else starts)
 
 
 @helper
-def dram_runs(
-    tensor: int, nest: TiledNest, bounds: Ints, window: Ints, row: int, last: bool
-) -> Runs:
-    """Runs of a tensor's words in DRAM that one tile of level ``row - 1`` covers.
+def _fresh(setup: KernelInputs, found: Workspace, row: int) -> tuple[int, int]:
+    """Rows and columns by which input tiles of level ``row - 1`` go on, 2^62 for an axis along
+    which the innermost loop that moves them does not run: they share the rest with those before.
+    """
+    bounds, window = setup.bounds, setup.window
+    rows, columns = 2**62, 2**62
+    if bounds[R] * bounds[S] > 1:
+        d, at = found.moves[row] & 7, (found.moves[row] >> 3) & 15
+        axis = d & 1
+        per_step = window[axis, STRIDE] if d <= Q else window[axis, DILATION]
+        step = found.cum[at, d] * found.spread[at, d] * per_step
+        rows = step if ((d == P) | (d == R)) & (bounds[R] > 1) else rows
+        columns = step if ((d == Q) | (d == S)) & (bounds[S] > 1) else columns
+    return rows, columns
+
+
+@helper
+def dram_runs(setup: KernelInputs, keep: Flags, found: Workspace, last: bool) -> TensorRuns:
+    """Runs of words in DRAM that one tile of the next level which keeps the tensor covers.
 
     Assumption: maps lie as N, C, H, W and weights as K, C, R, S, or with channels ``last`` as
     N, H, W, C and K, R, S, C; G stands outside of channels, and no row is padded. What a tile has
-    of the innermost dimension is a run; where it has all of it, runs of the next one join.
+    of the innermost dimension is a run; where it has all of it, runs of the next one join. Tiles
+    that work at once count as one: a level's extents times the spatial factors further out.
     """
-    if tensor == INPUTS:
-        return _input_runs(nest, bounds, window, row, last)
-    if tensor == WEIGHTS:
-        if last:
-            return _through(bounds, nest, row, _W_LAST)
-        return _through(bounds, nest, row, _W_FIRST)
+    bounds, window, used = setup.bounds, setup.window, found.used
+    w, i, o = _row_below(keep, WEIGHTS), _row_below(keep, INPUTS), _row_below(keep, OUTPUTS)
+    # most often only the factors of the level itself are more than 1
+    for t, row in ((WEIGHTS, w), (INPUTS, i), (OUTPUTS, o)):
+        if used[row] > 1:
+            _spread_outwards(found, row, t)
+    xw = found.outwards[WEIGHTS] if used[w] > 1 else found.spread[w]
+    xi = found.outwards[INPUTS] if used[i] > 1 else found.spread[i]
+    xo = found.outwards[OUTPUTS] if used[o] > 1 else found.spread[o]
+    tw, ti, to = found.cum[w], found.cum[i], found.cum[o]
+    rows, columns = _fresh(setup, found, i)
+    weights = _along(_along(Runs(1, 0), tw[G] * xw[G], bounds[G]), tw[K] * xw[K], bounds[K])
+    inputs = _along(Runs(1, 0), ti[N] * xi[N], bounds[N])
+    outputs = _along(Runs(1, 0), to[N] * xo[N], bounds[N])
+    if not last:
+        weights = _along(weights, tw[C] * xw[C], bounds[C])
+        inputs = _along(_along(inputs, ti[G] * xi[G], bounds[G]), ti[C] * xi[C], bounds[C])
+        outputs = _along(_along(outputs, to[G] * xo[G], bounds[G]), to[K] * xo[K], bounds[K])
+    weights = _along(_along(weights, tw[R] * xw[R], bounds[R]), tw[S] * xw[S], bounds[S])
+    p, q = min(ti[P] * xi[P], bounds[P]), min(ti[Q] * xi[Q], bounds[Q])
+    r, s = min(ti[R] * xi[R], bounds[R]), min(ti[S] * xi[S], bounds[S])
+    inputs = _along_axis(inputs, window, ROWS, p, r, rows)
+    inputs = _along_axis(inputs, window, COLUMNS, q, s, columns)
+    outputs = _along(_along(outputs, to[P] * xo[P], bounds[P]), to[Q] * xo[Q], bounds[Q])
     if last:
-        return _through(bounds, nest, row, _O_LAST)
-    return _through(bounds, nest, row, _O_FIRST)
+        weights = _along(weights, tw[C] * xw[C], bounds[C])
+        inputs = _along(_along(inputs, ti[G] * xi[G], bounds[G]), ti[C] * xi[C], bounds[C])
+        outputs = _along(_along(outputs, to[G] * xo[G], bounds[G]), to[K] * xo[K], bounds[K])
+    return TensorRuns(weights, inputs, outputs)

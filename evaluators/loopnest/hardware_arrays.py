@@ -23,6 +23,7 @@ from .kernel_inputs import (
     BURST_CYCLES,
     BY_LEVEL,
     CHANNEL_SHARE,
+    CHANNELS,
     CHANNELS_LAST,
     DRAM_NUMBERS,
     DRAM_ROWS,
@@ -150,6 +151,7 @@ def dram_numbers(hardware: Hardware) -> Floats:
     channel = dram_channel(timing.device, timing.ranks)
     costs, mhz = channel_energy(channel), hardware.frequency_mhz
     numbers[:FIGURES] = channel_figures(channel)
+    numbers[CHANNELS] = timing.channels
     numbers[CHANNEL_SHARE] = 1.0 / timing.channels
     for t, tensor in enumerate(TENSORS):
         numbers[WORD_BITS + t] = hardware.bits(-1, tensor)

@@ -32,7 +32,6 @@ from .data_reuse import (
     STRIDE,
     TEMPORAL,
     WEIGHT_DIMS,
-    TiledNest,
     X,
     Y,
     distinct_children,
@@ -50,7 +49,6 @@ from .kernel_inputs import (
     READS,
     UPDATES,
     WRITE_PORT,
-    CountedNest,
     KernelInputs,
     Workspace,
     new_workspace,
@@ -122,6 +120,7 @@ def _enter(setup: KernelInputs, loops: Ints, found: Workspace) -> None:
     slide, at = 0, 0
     for level in range(outermost, -1, -1):
         row = level + 1
+        found.moves[row] = 8 * at + slide
         counts[level, WEIGHTS, FILLS] = tile_words(WEIGHTS, cum, row, window) * run_w
         outputs = tile_words(OUTPUTS, cum, row, window)
         counts[level, OUTPUTS, FILLS] = outputs * run_o
@@ -151,6 +150,7 @@ def _enter(setup: KernelInputs, loops: Ints, found: Workspace) -> None:
             run_i = turns if fresh else run_i
             run_o = turns if OUTPUT_DIMS & bit else run_o
             owners *= n if OUTPUT_DIMS & bit else 1
+    found.moves[0] = 8 * at + slide
 
 
 @helper
@@ -270,13 +270,10 @@ def evaluate_one(
         macs *= setup.bounds[d]
     energy += macs * setup.working * setup.mac_pj
     chip = _with_array(setup, loops, keep, steps, chip)
-    work = dram_work(
-        setup.extras, setup, TiledNest(loops, cum, spread), keep, found.counts[-1], dram
-    )
+    work = dram_work(setup.extras, setup, keep, found, dram)
     energy, dram = energy + work.weights_pj + work.inputs_pj + work.outputs_pj, work.cycles
     cycles = max(chip, dram)
-    nest = CountedNest(loops, keep, steps, found)
-    energy = add_extras(setup.extras, energy, setup, nest, cycles)
+    energy = add_extras(setup.extras, energy, setup, loops, keep, steps, found, cycles)
     return VALID, energy, chip, dram
 
 
@@ -305,8 +302,7 @@ def add_to_sums(
         for d in range(8):
             steps *= loops[level, TEMPORAL, d]
     _, chip, dram = _price(setup, keep, found)
-    tiled = TiledNest(loops, found.cum, found.spread)
-    work = dram_work(setup.extras, setup, tiled, keep, found.counts[-1], dram)
+    work = dram_work(setup.extras, setup, keep, found, dram)
     return _with_array(setup, loops, keep, steps, chip), work.cycles
 
 

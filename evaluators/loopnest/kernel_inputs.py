@@ -32,10 +32,11 @@ NO_FILL, OVERLAPPED, EXPOSED = range(3)
 #: bits of ``extras``: network, addresses and leakage by level; rows and banks of DRAM
 BY_LEVEL, DRAM_ROWS = 1, 2
 
-#: entries of ``dram[22]`` after the figures of a channel: share of a channel, bits of a word of
+#: entries of ``dram[23]`` after the figures of a channel: share of a channel, bits of a word of
 #: each tensor, cycles of a burst on all channels together with refresh, energy of opening a row,
 #: for each tensor of a cycle of standby with open rows above one with closed ones, of a bit that
-#: is read and of one that is written, and whether channels are the innermost dimension
+#: is read and of one that is written, whether channels are the innermost dimension,
+#: and how many channels of the memory there are
 (
     CHANNEL_SHARE,
     WORD_BITS,
@@ -45,8 +46,9 @@ BY_LEVEL, DRAM_ROWS = 1, 2
     READ_BIT_PJ,
     WRITE_BIT_PJ,
     CHANNELS_LAST,
-) = (FIGURES + offset for offset in (0, 1, 4, 5, 6, 7, 8, 9))
-DRAM_NUMBERS: Final = FIGURES + 10
+    CHANNELS,
+) = (FIGURES + offset for offset in (0, 1, 4, 5, 6, 7, 8, 9, 10))
+DRAM_NUMBERS: Final = FIGURES + 11
 
 
 class KernelInputs(NamedTuple):
@@ -82,7 +84,7 @@ class KernelInputs(NamedTuple):
         extras: bits of what :mod:`archloom.evaluators.loopnest.optional_effects` counts,
             :data:`BY_LEVEL` and :data:`DRAM_ROWS`; None for nothing: a type of its own, for which
             kernels compile without all of that.
-        dram: float64[22], of DRAM with rows and banks: the figures of a channel, then
+        dram: float64[23], of DRAM with rows and banks: the figures of a channel, then
             :data:`CHANNEL_SHARE` and so on; zeros without.
         weights: float64[2], exponents :data:`OF_ENERGY` and :data:`OF_LATENCY` in the objective.
 
@@ -153,7 +155,10 @@ class Workspace(NamedTuple):
         used: int64[L], instances in use.
         cum, spread: int64[L + 1, 8] and [L, 8], those of
             :class:`archloom.evaluators.loopnest.data_reuse.TiledNest`.
-        by_tensor: int64[3], scratch space.
+        by_tensor, outwards: int64[3] and [3, 8], scratch space.
+        moves: int64[L + 1], by number of levels from the innermost: the innermost loop outside of
+            them that moves an input tile, as its dimension and 8 times its level; 0 where none
+            does.
     """
 
     counts: Ints
@@ -161,6 +166,8 @@ class Workspace(NamedTuple):
     cum: Ints
     spread: Ints
     by_tensor: Ints
+    outwards: Ints
+    moves: Ints
 
 
 class CountedNest(NamedTuple):
@@ -181,6 +188,8 @@ def new_workspace(levels: int) -> Workspace:
         np.ones((levels + 1, 8), np.int64),
         np.ones((levels, 8), np.int64),
         np.zeros(3, np.int64),
+        np.zeros((3, 8), np.int64),
+        np.zeros(levels + 1, np.int64),
     )
 
 

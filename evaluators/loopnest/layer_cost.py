@@ -11,7 +11,7 @@ from archloom.space.mapping import Mapping, trimmed
 from archloom.space.workload import TENSORS, WEIGHTS
 
 from ..arrays import Flags, Ints
-from .data_reuse import TEMPORAL, TiledNest
+from .data_reuse import TEMPORAL
 from .imperfect import imperfect_cost
 from .kernel import VALID, add_to_sums, evaluate_one
 from .kernel_inputs import (
@@ -246,6 +246,5 @@ def energy_by_level(
     if counted_by_level(setup.extras):
         nest = CountedNest(loops, keep, int(loops[:, TEMPORAL].prod()), found)
         energy += extras_pj(setup, nest, cycles)
-    tiled = TiledNest(loops, found.cum, found.spread)
-    energy[-1] += dram_work(setup.extras, setup, tiled, keep, counts[-1], 0.0)[1:]
+    energy[-1] += dram_work(setup.extras, setup, keep, found, 0.0)[1:]
     return energy

@@ -34,6 +34,7 @@ from .kernel_inputs import (
     BURST_CYCLES,
     BY_LEVEL,
     CHANNEL_SHARE,
+    CHANNELS,
     CHANNELS_LAST,
     DRAM_ROWS,
     EXPOSED,
@@ -47,6 +48,7 @@ from .kernel_inputs import (
     WRITE_BIT_PJ,
     CountedNest,
     KernelInputs,
+    Workspace,
 )
 from .noc import network_pj
 
@@ -127,7 +129,14 @@ def counted_by_level(extras: int | None) -> bool:
 
 @helper
 def add_extras(
-    extras: int | None, energy: float, setup: KernelInputs, nest: CountedNest, cycles: float
+    extras: int | None,
+    energy: float,
+    setup: KernelInputs,
+    loops: Ints,
+    keep: Flags,
+    steps: int,
+    found: Workspace,
+    cycles: float,
 ) -> float:
     """Add the energy of :func:`extras_pj`, if ``setup.extras`` asks for it.
 
@@ -137,7 +146,7 @@ def add_extras(
         return energy
     if extras & BY_LEVEL == 0:
         return energy
-    return _with_extras(energy, setup, nest, cycles)
+    return _with_extras(energy, setup, CountedNest(loops, keep, steps, found), cycles)
 
 
 @compiled
@@ -169,53 +178,56 @@ _SPREAD_BYTES = 256.0
 
 
 @helper
+def counted_by_rows(extras: int | None) -> bool:
+    """Whether ``setup.extras`` asks for rows and banks of DRAM."""
+    if extras is None:
+        return False
+    return extras & DRAM_ROWS != 0
+
+
+@helper
 def dram_work(
-    extras: int | None,
-    setup: KernelInputs,
-    nest: TiledNest,
-    keep: Flags,
-    moved: Ints,
-    cycles: float,
+    extras: int | None, setup: KernelInputs, keep: Flags, found: Workspace, cycles: float
 ) -> DramWork:
     """What rows and banks of DRAM add, if ``setup.extras`` asks for it.
 
     Args:
         extras: ``setup.extras``; apart as an argument it decides whether that compiles at all.
-        setup, nest, keep: of the candidate.
-        moved: int64[3, 3], counts of DRAM.
-        cycles: that DRAM needs for them by its ports.
+        setup, keep: of the candidate.
+        found: its counts, tiles, instances in use and ``moves``.
+        cycles: that DRAM needs for its counts by its ports.
     """
     if extras is None:
         return DramWork(cycles, 0.0, 0.0, 0.0)
-    return _dram_work(extras, setup, nest, keep, moved, cycles)
+    if extras & DRAM_ROWS == 0:
+        return DramWork(cycles, 0.0, 0.0, 0.0)
+    return _dram_work(setup, keep, found, cycles)
 
 
 @helper
-def _dram_work(
-    extras: int, setup: KernelInputs, nest: TiledNest, keep: Flags, moved: Ints, cycles: float
-) -> DramWork:
-    if extras & DRAM_ROWS == 0:
-        return DramWork(cycles, 0.0, 0.0, 0.0)
-    dram, last = setup.dram, setup.dram[CHANNELS_LAST] > 0.0
+def _dram_work(setup: KernelInputs, keep: Flags, found: Workspace, cycles: float) -> DramWork:
+    dram, outermost = setup.dram, (keep.shape[0] - 1) & 15
+    runs = dram_runs(setup, keep, found, dram[CHANNELS_LAST] > 0.0)
+    burst_bytes = dram[BURST_BYTES]
+    burst_bits = int(8 * burst_bytes)
     total, written, opened, lengths = 0.0, 0.0, 0.0, 0.0
     weights_pj, inputs_pj, outputs_pj = 0.0, 0.0, 0.0
     for t in range(3):
-        reads, updates = float(moved[t, READS]), float(moved[t, UPDATES])
-        row = _rows_below(keep, t)
-        runs = dram_runs(t, nest, setup.bounds, setup.window, row, last)
+        reads = float(found.counts[outermost, t, READS])
+        updates = float(found.counts[outermost, t, UPDATES])
+        run_of = runs.weights if t == WEIGHTS else runs.outputs
+        words, starts = runs.inputs if t == INPUTS else run_of
         bits = dram[WORD_BITS + t]
-        burst_bits = int(8 * dram[BURST_BYTES])
         # one that starts at any multiple of a step in a burst takes (length + burst - step) / burst
-        starts = (runs.starts * int(bits)) | burst_bits
-        taken = 0.125 * (runs.words * int(bits) + burst_bits - (starts & -starts))
-        taken = max(taken, dram[BURST_BYTES])
-        # what one channel has of a run
+        starts = (starts * int(bits)) | burst_bits
+        taken = 0.125 * (words * int(bits) + burst_bits - (starts & -starts))
+        taken = max(taken, burst_bytes)
+        # what one channel has of a run, and how many channels it goes on in
         run = max(min(taken, _SPREAD_BYTES), taken * dram[CHANNEL_SHARE])
-        a_word = 1.0 / runs.words
+        a_word = 1.0 / words
         number = (reads + updates) * a_word
         rows = number * rows_of_run(dram, run)
-        if run < taken:
-            rows *= taken / run
+        rows *= max(1.0, min(taken * (1.0 / _SPREAD_BYTES), dram[CHANNELS]))
         bursts = taken * dram[BURSTS_A_BYTE]
         total += number * bursts
         written += updates * a_word * bursts
@@ -235,12 +247,3 @@ def _dram_work(
     standby = busy * dram[STANDBY_PJ]
     cycles = max(cycles, np.ceil(busy))
     return DramWork(cycles, weights_pj + standby, inputs_pj + standby, outputs_pj + standby)
-
-
-@helper
-def _rows_below(keep: Flags, tensor: int) -> int:
-    """Number of levels up to the outermost one inside DRAM that keeps a tensor."""
-    for row in range(keep.shape[0] - 1, 0, -1):
-        if keep[row - 1, tensor]:
-            return row
-    return 0

@@ -4,9 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, cast
 
-from archloom.space.hardware import DRAM_CHOICES, EFFECT_CHOICES, AccessEnergy, DramTiming, Effects
+from archloom.space.hardware import (
+    DRAM_CHOICES,
+    DRAM_COUNTS,
+    EFFECT_CHOICES,
+    AccessEnergy,
+    DramTiming,
+    Effects,
+)
 from archloom.space.workload import TENSORS, Tensor
 
+from ..errors import whole_fault
 from .expression import Expression, Value
 
 Field = Value | Expression
@@ -86,6 +94,15 @@ NO_SWITCHES: Final = LevelSwitches()
 def effects_of(given: Fields, names: Names) -> Effects:
     """Return the effects for the given values of the names; raises ValueError as Effects does."""
     return Effects(**{key: cast(Any, _value(field, names)) for key, field in given})
+
+
+def timing_fault(key: str, field: Field) -> str:
+    """Say what is wrong with a number of ``timing`` that is no expression; empty if nothing is."""
+    most = DRAM_COUNTS.get(key)
+    if most is None or isinstance(field, Expression):
+        return ""
+    whole = isinstance(field, float) and field.is_integer()
+    return whole_fault("this", int(field) if whole else field, 1, most).removeprefix("this ")
 
 
 def _value(field: Field, names: Names) -> Value:

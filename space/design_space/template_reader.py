@@ -31,6 +31,7 @@ from .template_fields import (
     TIMING_KEYS,
     Fields,
     LevelSwitches,
+    timing_fault,
 )
 
 _TOP: Final = {
@@ -135,7 +136,10 @@ class _Reader:
 
     def _field(self, key: str, data: Any, place: Place) -> Field:
         known = DRAM_CHOICES.get(key)
-        return self._choice(data, known, place) if known else self._number(data, place)
+        found = self._choice(data, known, place) if known else self._number(data, place)
+        if fault := timing_fault(key, found):
+            self._faults.add(place, fault)
+        return found
 
     def _choice(self, data: Any, known: tuple[str, ...], place: Place) -> Field:
         text = self._text(data, place)
@@ -363,15 +367,11 @@ class _Reader:
             entries = self._section(section.get(key, {}), where, known[:required], known[required:])
             return tuple((k, self._field(k, v, where.key(k))) for k, v in entries.items())
 
-        multicast = self._some(
-            section.get("multicast", list(TENSORS)), TENSORS, place.key("multicast")
-        )
+        several = section.get("multicast", list(TENSORS))
+        multicast = self._some(several, TENSORS, place.key("multicast"))
+        given = [key for key in NUMBERS if key in section]
         return LevelSwitches(
-            numbers=tuple(
-                (key, self._number(section[key], place.key(key)))
-                for key in NUMBERS
-                if key in section
-            ),
+            numbers=tuple((k, self._number(section[k], place.key(k))) for k in given),
             multicast=cast(tuple[Tensor, ...], multicast),
             tensor_bits=fields("tensor_bits", TENSORS),
             energy=fields("energy", ENERGY_KEYS, 3) if "energy" in section else None,

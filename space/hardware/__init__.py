@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .cores import Cores as Cores, fusion_cores as fusion_cores
     from .dram import (
         DRAM_CHOICES as DRAM_CHOICES,
+        DRAM_COUNTS as DRAM_COUNTS,
         DramTiming as DramTiming,
     )
     from .effects import (

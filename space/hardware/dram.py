@@ -32,6 +32,9 @@ DRAM_CHOICES: Final[dict[str, tuple[str, ...]]] = {
 MOST_CHANNELS: Final = 1024
 MOST_RANKS: Final = 16
 
+#: fields of :class:`DramTiming` that are counts, from 1 up to this
+DRAM_COUNTS: Final[dict[str, int]] = {"channels": MOST_CHANNELS, "ranks": MOST_RANKS}
+
 
 @dataclass(frozen=True, slots=True)
 class DramTiming:
@@ -64,5 +67,5 @@ class DramTiming:
             if not isinstance(value, str) or value not in known:
                 near = did_you_mean(str(value), known)
                 yield f"{name} must be one of {', '.join(known)}, got {value!r}; {near}"
-        yield whole_fault("channels", self.channels, 1, MOST_CHANNELS)
-        yield whole_fault("ranks", self.ranks, 1, MOST_RANKS)
+        for name, most in DRAM_COUNTS.items():
+            yield whole_fault(name, getattr(self, name), 1, most)

@@ -13,7 +13,7 @@ from archloom.evaluators.jit import compiled, helper, lean
 from archloom.space.workload import INPUTS, OUTPUTS
 
 from ...arrays import Flags, Floats, Ints
-from ..data_reuse import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TiledNest, X, Y
+from ..data_reuse import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TiledNest, X, Y, innermost_move
 from ..kernel import VALID, begin_sums_before, extents, fits
 from ..kernel_inputs import (
     ARRAY_COLUMNS,
@@ -27,9 +27,10 @@ from ..kernel_inputs import (
     UPDATES,
     WRITE_PORT,
     KernelInputs,
+    Workspace,
 )
 from ..noc import network_pj
-from ..optional_effects import counted_by_level, dram_work
+from ..optional_effects import counted_by_level, counted_by_rows, dram_work
 from .reuse import ALL_DIMS, EVERY, FIRST, Nest, follow, moved, moved_unpadded, take, volume
 
 
@@ -59,7 +60,9 @@ class ImperfectCost:
 
 
 class ImperfectRoom(NamedTuple):
-    """What pricing one mapping of L levels needs, and the figures of :class:`ImperfectCost`."""
+    """What pricing one mapping of L levels needs, and the figures of :class:`ImperfectCost`;
+    ``instances``, ``outwards`` and ``moves`` are those of :class:`Workspace`, with idle ones.
+    """
 
     cum: Ints
     spread: Ints
@@ -68,6 +71,9 @@ class ImperfectRoom(NamedTuple):
     busiest: Ints
     used: Ints
     energy_pj: Floats
+    instances: Ints
+    outwards: Ints
+    moves: Ints
 
 
 def imperfect_room(levels: int) -> ImperfectRoom:
@@ -75,7 +81,10 @@ def imperfect_room(levels: int) -> ImperfectRoom:
     cum, spread = np.ones((levels + 1, 8), np.int64), np.ones((levels, 8), np.int64)
     modes, (totals, busiest) = np.zeros((levels, 2, 8), np.int64), np.zeros((2, levels, 3, 3), int)
     used, energy = np.zeros(levels, np.int64), np.zeros((levels, 3))
-    return ImperfectRoom(cum, spread, modes, totals, busiest, used, energy)
+    figures = (totals, busiest, used, energy)
+    instances, outwards = np.ones(levels, np.int64), np.zeros((3, 8), np.int64)
+    moves = np.zeros(levels + 1, np.int64)
+    return ImperfectRoom(cum, spread, modes, *figures, instances, outwards, moves)
 
 
 def imperfect_cost(
@@ -271,6 +280,17 @@ def _figures(
 
 
 @helper
+def _follow_tiles(nest: Nest, room: ImperfectRoom) -> None:
+    """Set what runs in DRAM follow from: instances by spatial factors, and what moves tiles."""
+    instances = 1
+    for level in range(nest.spread.shape[0] - 1, -1, -1):
+        room.instances[level] = instances
+        room.moves[level] = innermost_move(nest.loops, level)
+        for d in range(8):
+            instances *= nest.spread[level, d]
+
+
+@helper
 def _priced(
     setup: KernelInputs, nest: Nest, keep: Flags, room: ImperfectRoom
 ) -> tuple[float, float, float]:
@@ -288,9 +308,11 @@ def _priced(
     chip = max(chip, np.ceil(steps * setup.busy))
     if setup.fill_drain:
         chip += _array_cycles(setup, nest, keep, steps)
-    work = dram_work(
-        setup.extras, setup, TiledNest(nest.loops, nest.cum, nest.spread), keep, totals[-1], dram
-    )
+    if counted_by_rows(setup.extras):
+        _follow_tiles(nest, room)
+    instances, outwards, moves = room.instances, room.outwards, room.moves
+    found = Workspace(totals, instances, nest.cum, nest.spread, used, outwards, moves)
+    work = dram_work(setup.extras, setup, keep, found, dram)
     dram = work.cycles
     for t in range(3):
         energy[levels - 1, t] += work[1 + t]

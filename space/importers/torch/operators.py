@@ -5,6 +5,7 @@ Rules take a :class:`Call` and return its result. Names and arguments are those 
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final
 
 from ..graph import Tensor
@@ -130,16 +131,32 @@ def _adaptive(mode: str) -> Rule:
         before, after = source.shape[-dims:], call.shape[-dims:]
         if before == after:
             return _first(call, source)
-        if any(a % b for a, b in zip(before, after, strict=True)):
+        windows = [_even_windows(a, b) for a, b in zip(before, after, strict=True)]
+        even = [window for window in windows if window]
+        if len(even) < dims:
             raise Unsupported(
-                f"windows of several sizes: {_sides(before)} positions to {_sides(after)}; "
-                "choose an output size that divides the feature map"
+                f"windows of several sizes or distances: {_sides(before)} positions to "
+                f"{_sides(after)}; choose an output size that divides the feature map"
             )
-        kernel = tuple(a // b for a, b in zip(before, after, strict=True))
-        window = {"kernel": kernel, "stride": kernel, "start": (0,) * dims, "dilation": (1,) * dims}
+        kernel, stride = zip(*even, strict=True)
+        window = {"kernel": kernel, "stride": stride, "start": (0,) * dims, "dilation": (1,) * dims}
         return _first(call, call.emit("pool", [source], mode=mode, **window))
 
     return rule
+
+
+def _even_windows(before: int, after: int) -> tuple[int, int] | None:
+    """Return size and stride of the windows of an adaptive pool; None if they differ.
+
+    Window i goes from floor(i n / m) to ceil((i + 1) n / m), of n positions to m (PyTorch,
+    aten/src/ATen/native/AdaptivePooling.h).
+    """
+    starts = [i * before // after for i in range(after)]
+    ends = [-(-(i + 1) * before // after) for i in range(after)]
+    sizes = {end - start for start, end in zip(starts, ends, strict=True)}
+    strides = {b - a for a, b in pairwise(starts)} or sizes
+    even = len(sizes) == len(strides) == 1 and after <= before
+    return (max(sizes), max(strides)) if even else None
 
 
 def _sides(sides: Sequence[int]) -> str:

@@ -9,9 +9,10 @@ import pytest
 
 from archloom.evaluators.bounds.layer import layer_bound, least_costs
 from archloom.evaluators.hardware import access_costs, hardware_cost
-from archloom.evaluators.loopnest.data_reuse import TiledNest, dram_runs
+from archloom.evaluators.loopnest.data_reuse import dram_runs, innermost_move
 from archloom.evaluators.loopnest.imperfect.kernel import imperfect_cost
 from archloom.evaluators.loopnest.kernel import VALID, evaluate_batch
+from archloom.evaluators.loopnest.kernel_inputs import new_workspace
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.evaluators.loopnest.vector_unit import vector_cost
@@ -23,7 +24,7 @@ from archloom.space.design_space.presets import preset
 from archloom.space.hardware.cores import fusion_cores
 from archloom.space.hardware.dram import DRAM_DEVICES, DramTiming
 from archloom.space.hardware.hardware import Hardware, StorageLevel
-from archloom.space.workload.dims import INPUTS, OUTPUTS, TENSORS, WEIGHTS, C, G, K, N, P, Q, R, S
+from archloom.space.workload.dims import INPUTS, TENSORS, WEIGHTS, C, G, K, N, P, Q, R, S
 from archloom.space.workload.layer_builders import conv2d, linear
 from archloom.space.workload.vector_layer_builders import elementwise
 
@@ -67,19 +68,37 @@ def addresses(tensor, sizes, last, width):
     return sorted(found)
 
 
-@pytest.mark.parametrize(("layer", "last"), [*product(LAYERS, (False, True))])
-def test_runs_are_those_of_the_addresses_of_a_tile(layer, last):
-    problem = MappingProblem.of_layer(layer, preset("edgetpu"))
+def runs_of(setup, nest, keep, last=False):
+    """Runs of weights, inputs and outputs, with what kernels find before they ask for them."""
+    levels = len(nest)
+    found = new_workspace(levels)
+    found.spread[:] = nest[:, 1] * nest[:, 2]
+    found.cum[1:] = np.cumprod(nest[:, 0] * found.spread, axis=0)
+    children = found.spread.prod(axis=1)
+    found.used[:] = [children[level + 1 :].prod() for level in range(levels)]
+    found.moves[:] = [innermost_move(nest, row) for row in range(levels + 1)]
+    return dram_runs(setup, keep, found, last)
+
+
+@pytest.mark.parametrize(
+    ("layer", "last", "kept"), [*product(LAYERS, (False, True), ("buffer", "array", "mixed"))]
+)
+def test_runs_are_those_of_the_addresses_of_a_tile(layer, last, kept):
+    problem = MappingProblem.of_layer(layer, preset("simba"))
     setup, checked = problem.setup, 0
     loops, _ = draw_candidates(setup, 3, 0, 3000)
     outermost = loops.shape[1] - 1
+    keep = np.ones((outermost + 1, 3), np.uint8)
+    if kept != "buffer":
+        # tiles of several instances are filled at once
+        keep[1:outermost, : 3 if kept == "array" else 1] = 0
     for nest in loops[:300]:
-        spread = nest[:, 1] * nest[:, 2]
-        cum = np.ones((outermost + 2, 8), np.int64)
-        cum[1:] = np.cumprod(nest[:, 0] * spread, axis=0)
-        sizes = dict(enumerate((cum[outermost] * spread[outermost]).tolist()))
         width = dict(enumerate(setup.bounds.tolist()))
-        for tensor in range(3):
+        found = runs_of(setup, nest, keep, last)
+        for tensor, run in enumerate(found):
+            level = np.flatnonzero(keep[:outermost, tensor])[-1]
+            held = nest[: level + 1, 0].prod(axis=0) * nest[:, 1:3].prod(axis=(0, 1))
+            sizes = dict(enumerate(held.tolist()))
             own, whole = dict(sizes), dict(width)
             if tensor == INPUTS:
                 for axis, d in ((0, P), (1, Q)):
@@ -87,34 +106,31 @@ def test_runs_are_those_of_the_addresses_of_a_tile(layer, last):
                     reach = (sizes[d] - 1) * stride + (sizes[R + axis] - 1) * dilation + 1
                     own[d], whole[d] = min(reach, size), size
                 # a window that slides fetches less, which the next test looks at
-                if any(nest[outermost, 0, d] > 1 for d in (P, Q, R, S)):
+                if (nest[level + 1 :, 0, [P, Q, R, S]] > 1).any():
                     continue
             at = addresses(tensor, own, last, whole)
             runs = 1 + int((np.diff(at) > 1).sum())
-            tiled = TiledNest(nest, cum, spread)
-            found = dram_runs(tensor, tiled, setup.bounds, setup.window, outermost, last)
-            assert found.words * runs == len(at), (tensor, own)
+            assert run.words * runs == len(at), (tensor, own)
             checked += 1
     assert checked > 300
 
 
 def test_a_window_that_slides_fetches_new_columns_alone():
     problem = MappingProblem.of_layer(conv2d("c", 1, 1, 16, 3, 1, 1), preset("edgetpu"))
-    levels = len(problem.setup.fanout)
+    setup = problem.setup
+    levels = len(setup.fanout)
     loops = np.ones((levels, 4, 8), np.int64)
     loops[:, 3] = np.arange(8)
     loops[0, 0, [P, Q, R, S]] = 4, 4, 3, 3
     loops[-1, 0, [P, Q]] = 4, 4
+    keep = np.ones((levels, 3), np.uint8)
     # columns are innermost, so a tile of 6 x 6 goes on by 4 columns
     loops[-1, 3] = [Q, P, N, G, K, C, R, S]
-    cum = np.ones((levels + 1, 8), np.int64)
-    cum[1:] = np.cumprod(loops[:, 0], axis=0)
-    nest = TiledNest(loops, cum, np.ones((levels, 8), np.int64))
-    setup = problem.setup
-    assert dram_runs(INPUTS, nest, setup.bounds, setup.window, levels - 1, False).words == 4
+    assert runs_of(setup, loops, keep).inputs.words == 4
     loops[-1, 3] = [P, Q, N, G, K, C, R, S]
-    assert dram_runs(INPUTS, nest, setup.bounds, setup.window, levels - 1, False).words == 6
-    assert dram_runs(OUTPUTS, nest, setup.bounds, setup.window, levels - 1, False).words == 4
+    found = runs_of(setup, loops, keep)
+    assert found.inputs.words == 6
+    assert found.outputs.words == 4
 
 
 def valid(problem, count=20000, seed=5):

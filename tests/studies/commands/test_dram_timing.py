@@ -148,6 +148,33 @@ def test_faults_of_a_template_have_their_place(call, tmp_path, old, new, says):
     assert "timing" in out + err
 
 
+def test_faults_are_told_with_all_others(call, tmp_path):
+    wrong = "channels: -1, ranks: 0, layout: channel_last"
+    text = TEMPLATE.replace('channels: "= channels", ranks: 2, layout: channels_last', wrong)
+    (tmp_path / "hardware.yaml").write_text(text.replace("word_bits: 8", "word_bits: x"))
+    study = STUDY.replace("FUSION", "none").replace("trials: 2", "trials: -3")
+    (tmp_path / "study.yaml").write_text(study.replace("edp, area", "edpp"))
+    of_template = (
+        "word_bits: must be a number",
+        "levels[2].timing.channels: must be a whole number from 1 up to 1024, got -1",
+        "levels[2].timing.ranks: must be a whole number from 1 up to 16, got 0",
+        "levels[2].timing.layout: 'channel_last' is not known; did you mean channels_last",
+    )
+    code, out, err = call("hardware", "hardware.yaml", "--set", "pes=4")
+    assert code != 0
+    assert [says for says in of_template if says not in out + err] == []
+    code, out, err = call("run", "study.yaml")
+    assert code != 0
+    of_study = ("objectives[0]: metric 'edpp'", "trials: -3")
+    assert [says for says in (*of_template, *of_study) if says not in out + err] == []
+
+
+def test_whole_numbers_may_be_written_with_a_point(call, tmp_path):
+    (tmp_path / "hardware.yaml").write_text(TEMPLATE.replace("ranks: 2", "ranks: 2.0"))
+    code, _, err = call("hardware", "hardware.yaml", "--set", "pes=4", "--set", "channels=2")
+    assert code == 0, err
+
+
 def test_packed_weights_are_refused(call, tmp_path):
     text = TEMPLATE.replace("levels:\n", "effects: {weight_format: bitmask}\nlevels:\n", 1)
     (tmp_path / "hardware.yaml").write_text(text)

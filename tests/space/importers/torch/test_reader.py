@@ -125,6 +125,8 @@ def test_a_decomposed_program_reads_alike(model, shape) -> None:
         (lambda x: functional.max_pool2d(x, 3, 2, 1), [(1, 2, 9, 9)], [("maxpool", (2, 5, 5))]),
         (lambda x: functional.avg_pool1d(x, 2), [(1, 2, 8)], [("avgpool", (2, 4, 1))]),
         (lambda x: functional.adaptive_avg_pool2d(x, 2), [(1, 3, 8, 8)], [("avgpool", (3, 2, 2))]),
+        # windows of 3 that overlap by 1
+        (lambda x: functional.adaptive_avg_pool2d(x, 3), [(1, 2, 7, 7)], [("avgpool", (2, 3, 3))]),
         (
             lambda x: functional.adaptive_avg_pool2d(x, 8).exp(),
             [(1, 3, 8, 8)],
@@ -192,3 +194,24 @@ def test_einsums_of_another_form_are_taken_apart() -> None:
     assert made.layers[-1].macs == 36 * 8 * 4
     scaled = layers_of(lambda x, y: torch.einsum("bchw,bc->bchw", x, y), (1, 8, 3, 3), (1, 8))
     assert scaled == [("mul", (8, 3, 3))]
+
+
+ADAPTIVE = [(7, 3), (9, 4), (13, 6), (11, 2), (12, 5), (10, 4), (14, 4), (8, 3), (4, 8), (1, 4)]
+
+
+@pytest.mark.parametrize(("before", "after"), ADAPTIVE)
+def test_adaptive_pools_are_pools_where_windows_are_alike(before, after) -> None:
+    """Read where a window and a stride exist that give PyTorch's averages, else refused."""
+    x = torch.arange(float(before)).square().reshape(1, 1, before, 1)
+    wanted = functional.adaptive_avg_pool2d(x, (after, 1))
+    sizes = [(k, s) for k in range(1, before + 1) for s in range(1, before + 1)]
+    pools = [(pair, functional.avg_pool2d(x, (pair[0], 1), (pair[1], 1))) for pair in sizes]
+    alike = [p for p, y in pools if y.shape == wanted.shape and torch.allclose(y, wanted)]
+    program = exported(Function(lambda y: functional.adaptive_avg_pool2d(y, (after, 1))), x.shape)
+    if not alike:
+        with pytest.raises(ImportProblem, match="windows of several sizes or distances"):
+            network_of(program, "pool")
+        return
+    (layer,) = network_of(program, "pool").layers
+    assert (layer.r, layer.stride[0]) in alike
+    assert (layer.s, layer.p, layer.q) == (1, after, 1)
