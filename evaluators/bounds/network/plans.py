@@ -1,5 +1,6 @@
 """Lower bounds on what a network costs: layer by layer, and under any fusion plan."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -15,6 +16,7 @@ from archloom.space.workload import OUTPUTS, Network, Sparsity
 from ...arrays import Floats
 from ...hardware import access_costs, edp_js
 from ..compulsory import (
+    Rates,
     demanded,
     dram_shares,
     energy_bound_pj,
@@ -32,6 +34,7 @@ from ..level_capacity import Design
 from ..mac_work import served_by
 from ..rounding import (
     HALF_GRAIN_PJ,
+    ROUNDING,
     TileRounding,
     evaluation_pj,
     grains_below,
@@ -39,7 +42,8 @@ from ..rounding import (
     whole_cycles,
 )
 from ..word_prices import Prices
-from .work import Nests, Plans, network_work, remember_in
+from .gathered import best_corner
+from .work import Nests, Plans, Work, network_work, remember_in
 
 #: passes of a network that are remembered
 _MOST_PASSES: Final = 1024
@@ -142,43 +146,95 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
         return layer_by_layer_bound(network, hardware)
     network = packed(network, hardware)
     work, need = network_work(network), demanded(network, hardware, steady)
-    rates, energy_pj, cycles = rates_of(need, hardware), 0.0, 0.0
+    rates = rates_of(need, hardware)
+    energy_pj, chip_cycles = _vectors(work, hardware, cores, rates)
     for zeros, nests in work.nests.items():
         inside = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
-        cycles += float(nests.whole @ inside[:, CYCLES])
-        cycles += _waits(hardware, zeros, nests, inside[:, CYCLES])
-    for one in work.vector:
-        # the unit works from the buffer, whose ports may take longer than it does
-        access_pj, port_cycles = vector_least(one.layer, hardware)
-        energy_pj += one.whole * access_pj * rates.rounding.vectors
-        if not one.folded:
-            own = one.layer.vector_ops / hardware.vector_lanes
-            cycles += one.whole * max(0.0, port_cycles - own)
-    cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
-    cycles = max(whole_cycles(cycles), latency_bound_cycles(network, hardware, steady))
+        chip_cycles += float(nests.whole @ inside[:, CYCLES])
+        chip_cycles += float(nests.owned @ _waits(hardware, zeros, nests, inside[:, CYCLES]))
+    chip_cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
+    cycles = max(whole_cycles(chip_cycles), latency_bound_cycles(network, hardware, steady))
     energy_pj += rates.macs_pj(work.partly) + need.vector_ops * rates.vector_op_pj
-    energy_pj += need.paid_words(hardware) * rates.word_pj
-    energy_pj = rates.below_costs(energy_pj + cycles * rates.leakage_pj, need)
+    dynamic_pj = energy_pj + need.paid_words(hardware) * rates.word_pj
+    energy_pj = rates.below_costs(dynamic_pj + cycles * rates.leakage_pj, need)
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
     dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
-    return NetworkBound(energy_pj, cycles, dram_bytes, edp)
+    # maps that a core needs whole take energy or time, not neither
+    at_corners = [
+        edp_js(
+            rates.below_costs(dynamic_pj + more_pj + (chip_cycles + late) * rates.leakage_pj, need),
+            (chip_cycles + late) * (1 - ROUNDING),
+            hardware,
+            network.batch,
+        )
+        for more_pj, late in _corners(network, hardware, cores, steady)
+    ]
+    return NetworkBound(energy_pj, cycles, dram_bytes, max(edp, min(at_corners, default=0.0)))
 
 
-def _waits(hardware: Hardware, zeros: Sparsity, nests: Nests, busy: Floats) -> float:
-    """Return cycles for which layers wait for their own weights, whatever the plan, beyond those
-    for which they are ``busy``.
+def _vectors(work: Work, hardware: Hardware, cores: Cores, rates: Rates) -> tuple[float, float]:
+    """Return energy (pJ) of the buffer for operators of the vector unit, and cycles for which
+    they take longer than the unit itself.
+
+    The unit works from the buffer. On several cores an operator may run by itself instead, on the
+    whole chip and without a buffer: then DRAM moves its maps.
+    """
+    energy_pj = cycles = 0.0
+    if cores.count == 1:
+        for one in work.vector:
+            access_pj, port_cycles = vector_least(one.layer, hardware)
+            energy_pj += one.whole * access_pj * rates.rounding.vectors
+            if not one.folded:
+                own = one.layer.vector_ops / hardware.vector_lanes
+                cycles += one.whole * max(0.0, port_cycles - own)
+        return energy_pj, cycles
+    for each in work.staged:
+        access_pj, port_cycles = vector_least(each.layer, cores.one)
+        alone_pj, alone_cycles = each.words * rates.word_pj, each.words * rates.words
+        energy_pj += each.whole * min(access_pj * rates.rounding.vectors, alone_pj)
+        own = each.layer.vector_ops / hardware.vector_lanes
+        cycles += each.whole * max(0.0, min(port_cycles / cores.count, alone_cycles) - own)
+    return energy_pj, cycles
+
+
+def _corners(
+    network: Network, hardware: Hardware, cores: Cores, steady: bool
+) -> Iterator[tuple[float, float]]:
+    """Yield energy (pJ) and cycles that maps add which a core needs whole: at the corners of all
+    that plans may choose. None if there are no such maps, or enough images for all cores."""
+    work, need = network_work(network), demanded(network, hardware, steady)
+    at_once = min(cores.count, network.batch)
+    if not work.gathered or at_once == cores.count:
+        return
+    word_pj = rates_of(need, hardware).word_pj
+    word_pj *= min(dram_shares(hardware, need.served(hardware)))
+    longer = {}
+    for zeros, nests in work.nests.items():
+        inside = inside_costs(hardware, cores, zeros, nests)[:, CYCLES]
+        one_core = _on_one_core(hardware, cores, zeros, nests)
+        known = inside + _waits(hardware, zeros, nests, inside)
+        longer[zeros] = np.maximum(0.0, one_core[:, CYCLES] / at_once - known)
+    energies = np.array([one.words * word_pj for one, _, _ in work.gathered])
+    cycles = np.array([longer[zeros][row] for _, zeros, row in work.gathered])
+    yield from zip(*(side.tolist() for side in best_corner(energies, cycles)), strict=True)
+
+
+def _waits(hardware: Hardware, zeros: Sparsity, nests: Nests, busy: Floats) -> Floats:
+    """Return float64[B], cycles for which layers wait for their own weights, whatever the plan,
+    beyond those for which they are ``busy``.
 
     In a loop nest the weights of one layer come while others run, if a buffer can hold them for it.
     Where none can, weights stream to each layer as it runs (docs/explanation/bounds.md, waiting).
     """
     if "weights" in hardware.levels[-2].keeps:
-        return 0.0
+        return np.zeros(len(busy))
     paid, *_ = dram_shares(hardware, served_by(hardware, zeros))
     narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
     fetched = nests.weights * (paid * narrow / hardware.levels[-1].bandwidth_words)
-    return float(nests.owned @ np.maximum(0.0, fetched - busy))
+    late: Floats = np.maximum(0.0, fetched - busy)
+    return late
 
 
 def inside_costs(
@@ -189,17 +245,23 @@ def inside_costs(
     The energy is what rounding leaves of that of tiles; what it takes off a layer by itself is not
     subtracted.
     """
-    rounding = _rounding(hardware, zeros)
-    fused = nests.costs(*_in_buffer(cores.one, zeros, rounding.buffer))
-    if rounding.mac_pj:
-        spared = nests.bounds.prod(axis=1, dtype=np.float64) * rounding.mac_pj
-        fused[:, ENERGY_PJ] = np.maximum(0.0, fused[:, ENERGY_PJ] - spared)
+    fused = _on_one_core(hardware, cores, zeros, nests)
     if cores.count == 1:
         return fused
     # at best all cores work on it all the time
     fused[:, CYCLES] /= cores.count
     alone = nests.costs(*without_dram(hardware, zeros))
     return np.minimum(fused, alone)
+
+
+def _on_one_core(hardware: Hardware, cores: Cores, zeros: Sparsity, nests: Nests) -> Floats:
+    """float64[B, 2], energy and cycles of each nest in tiles that run one after another."""
+    rounding = _rounding(hardware, zeros)
+    fused = nests.costs(*_in_buffer(cores.one, zeros, rounding.buffer))
+    if rounding.mac_pj:
+        spared = nests.bounds.prod(axis=1, dtype=np.float64) * rounding.mac_pj
+        fused[:, ENERGY_PJ] = np.maximum(0.0, fused[:, ENERGY_PJ] - spared)
+    return fused
 
 
 @lru_cache(maxsize=1024)
