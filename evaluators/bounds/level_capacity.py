@@ -35,6 +35,9 @@ class Design(NamedTuple):
         unit: float64[L, 3], units of one word.
         top: int64[3], outermost level with a part in a tensor.
         alone: whether DRAM feeds a single instance.
+        one_mesh: whether rows and columns of windows count as unrolled over the same children, or
+            each as if it had all of them. Planners rank by the looser figure, and so do bounds of
+            layers; bounds of any plan have the tighter one.
     """
 
     fanout: Ints
@@ -48,6 +51,7 @@ class Design(NamedTuple):
     unit: Floats
     top: Ints
     alone: bool
+    one_mesh: bool = False
 
 
 class Limits(NamedTuple):
@@ -123,6 +127,7 @@ def design_of(setup: KernelInputs) -> Design:
         unit=setup.unit.astype(np.float64),
         top=setup.top,
         alone=int(setup.fanout[-1, 0]) * int(setup.fanout[-1, 1]) == 1,
+        one_mesh=False,
     )
 
 
@@ -221,6 +226,28 @@ def _cut(bounds: Ints, dims: int, fanout: Ints, allowed: Ints, axes: int, cut: i
 
 
 @helper
+def _sliding(outputs: float, taps: float) -> float:
+    """Return the MACs that a row serves: a outputs and b taps read a + b - 1 rows or more."""
+    return outputs * taps / (outputs + taps - 1.0)
+
+
+@helper
+def _sliding_both(rows: float, columns: float, both: float, high: float, wide: float) -> float:
+    """Return the most MACs that a word serves by windows along both axes.
+
+    Of at most ``rows`` x ``columns`` outputs, ``both`` together, with ``high`` x ``wide`` taps. In
+    logarithms of the rows it is concave: greatest where neither axis gains by giving rows to the
+    other, or at an end of the range.
+    """
+    most = min(rows, both)
+    chosen = most if wide <= 1.0 else max(1.0, both / columns)
+    if high > 1.0 and wide > 1.0:
+        balanced = np.sqrt(both * (high - 1.0) / (wide - 1.0))
+        chosen = min(most, max(chosen, balanced))
+    return _sliding(chosen, high) * _sliding(min(columns, both / chosen), wide)
+
+
+@helper
 def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats) -> float:
     """Fill ``shares[3]`` of one level; return the most that they can multiply to.
 
@@ -231,12 +258,14 @@ def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats)
     shares[WEIGHTS] = unrolled(bounds, long & _SHARING_WEIGHTS, fanout, dims, weights, 0, level)
     shares[OUTPUTS] = unrolled(bounds, long & _SUMMING, fanout, dims, outputs, 0, level)
     shares[INPUTS] = unrolled(bounds, long & 1 << K, fanout, dims, inputs, 0, level)
-    windows = 1.0
-    for axis in range(2):
-        # a outputs and b taps along one axis read at least a + b - 1 rows
-        a = unrolled(bounds, long & 1 << P + axis, fanout, dims, inputs, 0, level)
-        b = unrolled(bounds, long & 1 << R + axis, fanout, dims, inputs, 0, level)
-        windows *= a * b / (a + b - 1.0)
+    rows = unrolled(bounds, long & 1 << P, fanout, dims, inputs, 0, level)
+    columns = unrolled(bounds, long & 1 << Q, fanout, dims, inputs, 0, level)
+    high = unrolled(bounds, long & 1 << R, fanout, dims, inputs, 0, level)
+    wide = unrolled(bounds, long & 1 << S, fanout, dims, inputs, 0, level)
+    windows = _sliding(rows, high) * _sliding(columns, wide)
+    if design.one_mesh and windows > 1.0:
+        both = unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, inputs, 0, level)
+        windows = _sliding_both(rows, columns, both, high, wide)
     shares[INPUTS] *= windows
     return unrolled(bounds, long, fanout, dims, sent[ANY], 0, level) * windows
 
