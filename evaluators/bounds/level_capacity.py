@@ -35,9 +35,9 @@ class Design(NamedTuple):
         unit: float64[L, 3], units of one word.
         top: int64[3], outermost level with a part in a tensor.
         alone: whether DRAM feeds a single instance.
-        one_mesh: whether rows and columns of windows count as unrolled over the same children, or
-            each as if it had all of them. Planners rank by the looser figure, and so do bounds of
-            layers; bounds of any plan have the tighter one.
+        strict: whether rows and columns of windows share the children that unroll them, and taps
+            are unrolled in whole numbers, as bounds of any plan have it. Planners rank by the
+            looser figures, and layers are bounded by them.
     """
 
     fanout: Ints
@@ -51,7 +51,7 @@ class Design(NamedTuple):
     unit: Floats
     top: Ints
     alone: bool
-    one_mesh: bool = False
+    strict: bool = False
 
 
 class Limits(NamedTuple):
@@ -127,7 +127,7 @@ def design_of(setup: KernelInputs) -> Design:
         unit=setup.unit.astype(np.float64),
         top=setup.top,
         alone=int(setup.fanout[-1, 0]) * int(setup.fanout[-1, 1]) == 1,
-        one_mesh=False,
+        strict=False,
     )
 
 
@@ -263,7 +263,7 @@ def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats)
     high = unrolled(bounds, long & 1 << R, fanout, dims, inputs, 0, level)
     wide = unrolled(bounds, long & 1 << S, fanout, dims, inputs, 0, level)
     windows = _sliding(rows, high) * _sliding(columns, wide)
-    if design.one_mesh and windows > 1.0:
+    if design.strict and windows > 1.0:
         both = unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, inputs, 0, level)
         windows = _sliding_both(rows, columns, both, high, wide)
     shares[INPUTS] *= windows
@@ -317,6 +317,36 @@ def _fill_shares(design: Design, bounds: Ints, shares: Shares, i: int) -> None:
     shares.at_once[i] = unrolled(bounds, long, fanout, dims, every, 0, last)
 
 
+@allocating
+def _whole_taps(design: Design, bounds: Ints, at_once: float) -> float:
+    """Return ``at_once``, or the MACs that work on average if some axis may unroll taps alone.
+
+    No tile cuts taps, so f children along it take ceil(R / f) steps for R taps, and R / ceil(R / f)
+    of them work in each. The other axes unroll what they can, taps as well.
+    """
+    long, last = 0, len(design.shared) - 1
+    for d in range(8):
+        long |= int(bounds[d] > 1) << d
+    for place in range(2 * last + 2):
+        level, axis = place // 2, place % 2
+        usable, children = design.dims[level, axis] & long, design.fanout[level, axis]
+        if children > 1 and usable and not usable & ~(1 << R | 1 << S):
+            rows = min(children, bounds[R]) if usable >> R & 1 else 1
+            working = 1.0
+            for f in range(1, rows + 1):
+                beside = min(children // f, bounds[S]) if usable >> S & 1 else 1
+                for g in range(1, beside + 1):
+                    steps = -(-bounds[R] // f) * -(-bounds[S] // g)
+                    working = max(working, bounds[R] * bounds[S] / steps)
+            others = design.dims.copy()
+            others[level, axis] = 0
+            every = design.multicast[ANY]
+            at_once = min(
+                at_once, working * unrolled(bounds, long, design.fanout, others, every, 0, last)
+            )
+    return at_once
+
+
 @compiled
 def shares_of(design: Design, bounds: Ints) -> Shares:
     """Return the shares of layers with loop bounds ``bounds[B, 8]``: all that limits have to do
@@ -334,6 +364,8 @@ def shares_of(design: Design, bounds: Ints) -> Shares:
     )
     for i in range(count):
         _fill_shares(design, bounds[i], found, i)
+        if design.strict:
+            found.at_once[i] = _whole_taps(design, bounds[i], found.at_once[i])
     return found
 
 

@@ -270,7 +270,7 @@ def without_dram(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
     design, prices = design_and_prices(hardware, zeros)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
     accesses[-1] = ports[:, -1] = 0.0
-    return design._replace(one_mesh=True), prices._replace(accesses_pj=accesses, ports=ports)
+    return design._replace(strict=True), prices._replace(accesses_pj=accesses, ports=ports)
 
 
 @lru_cache(maxsize=1024)
@@ -293,4 +293,4 @@ def _in_buffer(hardware: Hardware, zeros: Sparsity, left: float) -> tuple[Design
         # operands of a layer that runs by itself may pass the buffer, and cost nothing there
         accesses[-2] = ports[:, -2] = 0.0
     accesses[-1] = ports[:, -1] = 0.0
-    return design._replace(one_mesh=True), prices._replace(accesses_pj=accesses, ports=ports)
+    return design._replace(strict=True), prices._replace(accesses_pj=accesses, ports=ports)

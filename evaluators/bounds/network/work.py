@@ -97,7 +97,7 @@ class Nests(NamedTuple):
 
     def _shares(self, design: Design) -> Shares:
         meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
-        meshes += b"%d" % design.one_mesh
+        meshes += b"%d" % design.strict
         if (shares := self.shares.get(meshes)) is None:
             shares = shares_of(design, self.bounds)
             remember_in(self.shares, _MOST_MESHES, meshes, shares)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from typing import Final, get_args
 
 import numpy as np
@@ -24,7 +24,6 @@ from archloom.space.networks.registry import network as known_network
 from archloom.space.workload import INPUT, Builder, Network
 
 from ...cases.designs import several
-
 
 Tiling = tuple[tuple[int, int] | None, HaloPolicy]
 
@@ -60,7 +59,7 @@ def all_plans(network: Network, tiles: Iterable[Tiling]) -> Iterator[FusionPlan]
     count = len(network.layers)
     for cuts in product([False, True], repeat=count - 1):
         starts = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), count]
-        members = [tuple(range(a, b)) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        members = [tuple(range(a, b)) for a, b in pairwise(starts)]
         if plan_violations(network, FusionPlan(tuple(FusionGroup(m) for m in members))):
             continue
         for tile, halo in tiles:
