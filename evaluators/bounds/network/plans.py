@@ -8,10 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import vector_least
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
-from archloom.space.workload import OUTPUTS, Network, Sparsity
+from archloom.space.workload import OUTPUTS, Layer, Network, Sparsity
 
 from ...arrays import Floats
 from ...hardware import access_costs, edp_js
@@ -202,23 +203,55 @@ def _vectors(work: Work, hardware: Hardware, cores: Cores, rates: Rates) -> tupl
 def _corners(
     network: Network, hardware: Hardware, cores: Cores, steady: bool
 ) -> Iterator[tuple[float, float]]:
-    """Yield energy (pJ) and cycles that maps add which a core needs whole: at the corners of all
-    that plans may choose. None if there are no such maps, or enough images for all cores."""
+    """Yield energy (pJ) and cycles that maps add which a buffer needs whole, if it is not to be
+    written to DRAM and read again: at the corners of all that plans may choose. None if no map
+    adds anything.
+    """
     work, need = network_work(network), demanded(network, hardware, steady)
-    at_once = min(cores.count, network.batch)
-    if not work.gathered or at_once == cores.count:
-        return
     word_pj = rates_of(need, hardware).word_pj
     word_pj *= min(dram_shares(hardware, need.served(hardware)))
-    longer = {}
-    for zeros, nests in work.nests.items():
-        inside = inside_costs(hardware, cores, zeros, nests)[:, CYCLES]
-        one_core = _on_one_core(hardware, cores, zeros, nests)
-        known = inside + _waits(hardware, zeros, nests, inside)
-        longer[zeros] = np.maximum(0.0, one_core[:, CYCLES] / at_once - known)
-    energies = np.array([one.words * word_pj for one, _, _ in work.gathered])
-    cycles = np.array([longer[zeros][row] for _, zeros, row in work.gathered])
-    yield from zip(*(side.tolist() for side in best_corner(energies, cycles)), strict=True)
+    moved, again_pj, late = [], [], []
+    for one, zeros, row in work.gathered:
+        maker = network.layers[one.maker]
+        more_pj, cycles = _held_whole(maker, hardware, cores, zeros, work.nests[zeros].row(row))
+        moved.append(one.words * word_pj)
+        again_pj.append(more_pj)
+        late.append(cycles)
+    if not any(late):
+        return
+    least_pj = np.minimum(moved, again_pj)
+    # what costs less over DRAM takes no time
+    cycles = np.where(np.array(moved) > least_pj, late, 0.0)
+    corners = best_corner(np.array(moved) - least_pj, cycles)
+    start = float(least_pj.sum())
+    for more_pj, waited in zip(*(side.tolist() for side in corners), strict=True):
+        yield start + more_pj, waited
+
+
+def _held_whole(
+    maker: Layer, hardware: Hardware, cores: Cores, zeros: Sparsity, nest: Nests
+) -> tuple[float, float]:
+    """Return the energy (pJ) and the cycles that the layer that makes a map takes more if it runs
+    in one group with a reader that needs all of the map.
+
+    On one core for each image, or on each anew. A single buffer that does not hold the map of an
+    image has it made again, as far as it does not hold it.
+    """
+    ((_, chip),) = inside = inside_costs(hardware, cores, zeros, nest)
+    if cores.count > 1:
+        ((_, one_core),) = _on_one_core(hardware, cores, zeros, nest)
+        waits = float(_waits(hardware, zeros, nest, inside[:, CYCLES])[0])
+        at_once = min(cores.count, maker.n)
+        return 0.0, max(0.0, one_core / at_once - chip - waits)
+    level = len(hardware.levels) - 2
+    bits = min(hardware.bits(level, tensor) for tensor in ("inputs", "outputs"))
+    held = buffer_words(hardware) * hardware.word_bits / bits
+    # a layer that adds up channels might add the last of them alone
+    if maker.c > 1 or maker.output_words <= held * maker.n:
+        return 0.0, 0.0
+    ((dynamic_pj, _),) = inside
+    again = 1.0 - held * maker.n / maker.output_words
+    return again * dynamic_pj, again * chip
 
 
 def _waits(hardware: Hardware, zeros: Sparsity, nests: Nests, busy: Floats) -> Floats:

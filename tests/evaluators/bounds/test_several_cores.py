@@ -8,7 +8,6 @@ from typing import Final, get_args
 import numpy as np
 import pytest
 
-from archloom.evaluators.bounds.level_capacity import _sliding_both
 from archloom.evaluators.bounds.needed_outputs import needed
 from archloom.evaluators.bounds.network import plans as plans_module
 from archloom.evaluators.bounds.network.gathered import best_corner, gathered_maps
@@ -23,7 +22,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network as known_network
 from archloom.space.workload import INPUT, Builder, Network
 
-from ...cases.designs import several
+from ...cases.designs import edge, several
 
 Tiling = tuple[tuple[int, int] | None, HaloPolicy]
 
@@ -99,6 +98,31 @@ def test_no_plan_of_a_small_network_is_below(
     assert all(least.edp_js <= cost.edp_js for cost in costs)
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("kilobytes", [2, 3, 4, 6])
+@pytest.mark.parametrize("rate", [0.25, 4.0])
+def test_no_plan_on_a_small_buffer_is_below(kilobytes: int, batch: int, rate: float) -> None:
+    """The map that is scaled has 4,096 words for each image."""
+    network, chip = scaled(16, 16, batch), with_dram(edge(kilobytes << 10), rate)
+    tiles = (*TILES, ((1, 16), "recompute"), ((1, 16), "keep_all"))
+    costs = costs_of(network, all_plans(network, tiles), chip)
+    assert len(costs) > 2
+    least = any_plan_bound(network, chip)
+    assert all(least.edp_js <= cost.edp_js for cost in costs)
+
+
+def test_a_map_that_the_buffer_does_not_hold_is_made_again_or_moved() -> None:
+    """The bound grows as the buffer falls short of a map, which bounds of a layer do not see."""
+    network, ratios = scaled(16, 16), []
+    for kilobytes in (8, 4, 3, 2):
+        chip = edge(kilobytes << 10)
+        bound = any_plan_bound(network, chip)
+        seconds = bound.latency_cycles / (chip.frequency_mhz * 1e6)
+        ratios.append(bound.edp_js / (bound.energy_pj * 1e-12 * seconds))
+    assert ratios[0] == pytest.approx(1.0, rel=1e-9)
+    assert 1 - 1e-9 < ratios[1] < ratios[2] < ratios[3]
+
+
 def test_a_map_that_one_core_needs_whole_takes_time_or_words() -> None:
     """The product of the least energy and the least cycles, which no plan has both of, is less."""
     chip = several((2, 2))
@@ -145,19 +169,6 @@ def test_corners_have_the_least_product_of_all_choices() -> None:
             for pick in map(np.array, product([0, 1], repeat=count))
         ]
         assert corners.min() == pytest.approx(min(every), rel=1e-12)
-
-
-def test_windows_share_no_more_than_rows_and_columns_have_together() -> None:
-    rng = np.random.default_rng(6)
-    for _ in range(300):
-        rows, columns, high, wide = (float(v) for v in rng.integers(1, 12, 4))
-        both = float(rng.uniform(max(rows, columns), rows * columns))
-        a = np.linspace(max(1.0, both / columns), min(rows, both), 4001)
-        b = np.minimum(columns, both / a)
-        shared = a * high / (a + high - 1) * b * wide / (b + wide - 1)
-        most = _sliding_both(rows, columns, both, high, wide)
-        assert shared.max() <= most * (1 + 1e-12)
-        assert most <= shared.max() * (1 + 1e-5)
 
 
 def test_operators_on_cores_count_their_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
