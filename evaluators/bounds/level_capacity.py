@@ -340,10 +340,9 @@ def _whole_taps(design: Design, bounds: Ints, at_once: float) -> float:
                     working = max(working, bounds[R] * bounds[S] / steps)
             others = design.dims.copy()
             others[level, axis] = 0
-            every = design.multicast[ANY]
-            at_once = min(
-                at_once, working * unrolled(bounds, long, design.fanout, others, every, 0, last)
-            )
+            every, fanout = design.multicast[ANY], design.fanout
+            rest = unrolled(bounds, long, fanout, others, every, 0, last)
+            at_once = min(at_once, working * rest)
     return at_once
 
 

@@ -12,7 +12,7 @@ from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import vector_least
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
-from archloom.space.workload import OUTPUTS, Layer, Network, Sparsity
+from archloom.space.workload import OUTPUTS, C, G, K, N, Network, P, Q, Sparsity
 
 from ...arrays import Floats
 from ...hardware import access_costs, edp_js
@@ -149,8 +149,9 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     work, need = network_work(network), demanded(network, hardware, steady)
     rates = rates_of(need, hardware)
     energy_pj, chip_cycles = _vectors(work, hardware, cores, rates)
+    costs = dict[Sparsity, Floats]()
     for zeros, nests in work.nests.items():
-        inside = inside_costs(hardware, cores, zeros, nests)
+        inside = costs[zeros] = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
         chip_cycles += float(nests.whole @ inside[:, CYCLES])
         chip_cycles += float(nests.owned @ _waits(hardware, zeros, nests, inside[:, CYCLES]))
@@ -162,7 +163,8 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
     dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
-    # maps that a core needs whole take energy or time, not neither
+    word_pj = rates.word_pj * min(dram_shares(hardware, need.served(hardware)))
+    # maps that a buffer needs whole take energy or time, not neither
     at_corners = [
         edp_js(
             rates.below_costs(dynamic_pj + more_pj + (chip_cycles + late) * rates.leakage_pj, need),
@@ -170,7 +172,7 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
             hardware,
             network.batch,
         )
-        for more_pj, late in _corners(network, hardware, cores, steady)
+        for more_pj, late in _corners(work, hardware, cores, costs, word_pj)
     ]
     return NetworkBound(energy_pj, cycles, dram_bytes, max(edp, min(at_corners, default=0.0)))
 
@@ -201,57 +203,54 @@ def _vectors(work: Work, hardware: Hardware, cores: Cores, rates: Rates) -> tupl
 
 
 def _corners(
-    network: Network, hardware: Hardware, cores: Cores, steady: bool
+    work: Work, hardware: Hardware, cores: Cores, inside: dict[Sparsity, Floats], word_pj: float
 ) -> Iterator[tuple[float, float]]:
     """Yield energy (pJ) and cycles that maps add which a buffer needs whole, if it is not to be
     written to DRAM and read again: at the corners of all that plans may choose. None if no map
     adds anything.
+
+    ``inside`` has the costs of nests by :func:`inside_costs`, a word over DRAM costs ``word_pj``.
     """
-    work, need = network_work(network), demanded(network, hardware, steady)
-    word_pj = rates_of(need, hardware).word_pj
-    word_pj *= min(dram_shares(hardware, need.served(hardware)))
-    moved, again_pj, late = [], [], []
-    for one, zeros, row in work.gathered:
-        maker = network.layers[one.maker]
-        more_pj, cycles = _held_whole(maker, hardware, cores, zeros, work.nests[zeros].row(row))
-        moved.append(one.words * word_pj)
-        again_pj.append(more_pj)
-        late.append(cycles)
-    if not any(late):
+    if not work.gathered:
         return
-    least_pj = np.minimum(moved, again_pj)
+    costs = {
+        zeros: _held_whole(hardware, cores, zeros, work.nests[zeros], inside[zeros])
+        for zeros in {zeros for _, zeros, _ in work.gathered}
+    }
+    again_pj, late = np.array([costs[zeros][row] for _, zeros, row in work.gathered]).T
+    if not late.any():
+        return
+    moved_pj = np.array([one.words * word_pj for one, _, _ in work.gathered])
+    least_pj = np.minimum(moved_pj, again_pj)
     # what costs less over DRAM takes no time
-    cycles = np.where(np.array(moved) > least_pj, late, 0.0)
-    corners = best_corner(np.array(moved) - least_pj, cycles)
-    start = float(least_pj.sum())
-    for more_pj, waited in zip(*(side.tolist() for side in corners), strict=True):
-        yield start + more_pj, waited
+    late = np.where(moved_pj > least_pj, late, 0.0)
+    more_pj, waited = best_corner(moved_pj - least_pj, late)
+    yield from zip((more_pj + least_pj.sum()).tolist(), waited.tolist(), strict=True)
 
 
 def _held_whole(
-    maker: Layer, hardware: Hardware, cores: Cores, zeros: Sparsity, nest: Nests
-) -> tuple[float, float]:
-    """Return the energy (pJ) and the cycles that the layer that makes a map takes more if it runs
-    in one group with a reader that needs all of the map.
+    hardware: Hardware, cores: Cores, zeros: Sparsity, nests: Nests, inside: Floats
+) -> Floats:
+    """Return float64[B, 2], energy (pJ) and cycles that each layer takes more if it makes its map
+    in one group with a reader that needs all of it.
 
     On one core for each image, or on each anew. A single buffer that does not hold the map of an
     image has it made again, as far as it does not hold it.
     """
-    ((_, chip),) = inside = inside_costs(hardware, cores, zeros, nest)
+    images = nests.bounds[:, N]
     if cores.count > 1:
-        ((_, one_core),) = _on_one_core(hardware, cores, zeros, nest)
-        waits = float(_waits(hardware, zeros, nest, inside[:, CYCLES])[0])
-        at_once = min(cores.count, maker.n)
-        return 0.0, max(0.0, one_core / at_once - chip - waits)
+        one_core = _on_one_core(hardware, cores, zeros, nests)[:, CYCLES]
+        known = inside[:, CYCLES] + _waits(hardware, zeros, nests, inside[:, CYCLES])
+        longer = np.maximum(0.0, one_core / np.minimum(cores.count, images) - known)
+        return np.stack([np.zeros(len(longer)), longer], axis=1)
     level = len(hardware.levels) - 2
     bits = min(hardware.bits(level, tensor) for tensor in ("inputs", "outputs"))
     held = buffer_words(hardware) * hardware.word_bits / bits
+    words = nests.bounds[:, [G, K, P, Q]].prod(axis=1, dtype=np.float64)
     # a layer that adds up channels might add the last of them alone
-    if maker.c > 1 or maker.output_words <= held * maker.n:
-        return 0.0, 0.0
-    ((dynamic_pj, _),) = inside
-    again = 1.0 - held * maker.n / maker.output_words
-    return again * dynamic_pj, again * chip
+    again = np.where(nests.bounds[:, C] == 1, np.maximum(0.0, 1.0 - held / words), 0.0)
+    more: Floats = again[:, None] * inside
+    return more
 
 
 def _waits(hardware: Hardware, zeros: Sparsity, nests: Nests, busy: Floats) -> Floats:

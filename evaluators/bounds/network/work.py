@@ -95,13 +95,6 @@ class Nests(NamedTuple):
             remember_in(self.fills, _MOST_LEVELS, keys[p], fills)
         return found
 
-    def row(self, i: int) -> "Nests":
-        """Return one of the layers; nothing is known of it yet."""
-        one = slice(i, i + 1)
-        arrays = (self.bounds, self.windows, self.times, self.whole, self.weights, self.owned)
-        bounds, windows, *rest = (array[one] for array in arrays)
-        return Nests(bounds, windows, *rest, works_of(bounds, windows), {}, {})
-
     def _shares(self, design: Design) -> Shares:
         meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
         meshes += b"%d" % design.strict
