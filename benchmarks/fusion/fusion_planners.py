@@ -7,10 +7,10 @@
 
 A line is appended for each planner, network and preset that the file has not yet; ``--table``
 prints the tables of docs/validation/fusion_planners.md from it. ``--bounds`` computes the bounds
-in the file again, which are of the code at ``bound_version`` then. EDP is relative to layer by layer
-with mappings of the same effort; their factors are those of studies unless told otherwise. Each
-planner starts with no mapping known; CPU seconds are of one core, after compilation. The bound is
-what no fusion plan and no mappings go below, at whatever effort (docs/explanation/bounds.md).
+in the file again: ``bound_version`` says by which code. EDP is relative to layer by layer with
+mappings of the same effort; their factors are those of studies unless told otherwise. Each planner
+starts with no mapping known; CPU seconds are of one core, after compilation. The bound is what no
+fusion plan and no mappings go below, at whatever effort (docs/explanation/bounds.md).
 ``fast_printed`` is left out: it keeps weights from pass to pass, which is other work.
 """
 
