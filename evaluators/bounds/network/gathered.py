@@ -90,10 +90,12 @@ def _pools_all(network: Network, pool: int, maker: int) -> bool:
 
 
 def _after(network: Network, start: set[int]) -> set[int]:
-    """Layers that read what ``start`` make, or what these make."""
+    """Layers of which every result depends on what ``start`` make, or on what these make."""
     reached = set(start)
-    for i in range(len(network.layers)):
-        if any(p in reached for p in network.producers[i]):
+    for i, layer in enumerate(network.layers):
+        # of maps that are read side by side, a layer with groups may use one and not the other
+        each = len(layer.map_channels) == 1 or (layer.uses_macs and layer.g == 1)
+        if each and any(p in reached for p in network.producers[i]):
             reached.add(i)
     return reached - start
 

@@ -156,6 +156,18 @@ def test_factors_of_half_the_channels_gather_nothing() -> None:
     assert gathered_maps(made, needed(made).outputs) == ()
 
 
+def test_factors_beside_others_gather_nothing() -> None:
+    """Half of the factors do not depend on the map."""
+    net = Builder((4, 8, 8))
+    x = net.conv("make", INPUT, 8)
+    factors = net.conv("factors", net.global_avgpool("mean", x), 4)
+    others = net.global_avgpool("others", INPUT)
+    both = net.conv("both", (factors, others), 8, groups=8)
+    net.conv("last", net.scale("scale", x, both), 4)
+    made = net.network("beside")
+    assert gathered_maps(made, needed(made).outputs) == ()
+
+
 def test_corners_have_the_least_product_of_all_choices() -> None:
     rng = np.random.default_rng(5)
     for _ in range(200):
