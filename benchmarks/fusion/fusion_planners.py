@@ -160,6 +160,7 @@ def main() -> None:
     if asked.bounds:
         rows = with_bounds([json.loads(line) for line in lines])
         asked.results.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        print(f"bounds of {len(rows)} rows by {code_version()}")
         return
     if asked.table:
         tables(rows)
