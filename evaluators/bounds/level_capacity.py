@@ -35,6 +35,9 @@ class Design(NamedTuple):
         unit: float64[L, 3], units of one word.
         top: int64[3], outermost level with a part in a tensor.
         alone: whether DRAM feeds a single instance.
+        strict: whether rows and columns of windows share the children that unroll them, and taps
+            are unrolled in whole numbers, as bounds of any plan have it. Planners rank by the
+            looser figures, and layers are bounded by them.
     """
 
     fanout: Ints
@@ -48,6 +51,7 @@ class Design(NamedTuple):
     unit: Floats
     top: Ints
     alone: bool
+    strict: bool = False
 
 
 class Limits(NamedTuple):
@@ -123,6 +127,7 @@ def design_of(setup: KernelInputs) -> Design:
         unit=setup.unit.astype(np.float64),
         top=setup.top,
         alone=int(setup.fanout[-1, 0]) * int(setup.fanout[-1, 1]) == 1,
+        strict=False,
     )
 
 
@@ -221,6 +226,28 @@ def _cut(bounds: Ints, dims: int, fanout: Ints, allowed: Ints, axes: int, cut: i
 
 
 @helper
+def _sliding(outputs: float, taps: float) -> float:
+    """Return the MACs that a row serves: a outputs and b taps read a + b - 1 rows or more."""
+    return outputs * taps / (outputs + taps - 1.0)
+
+
+@helper
+def _sliding_both(rows: float, columns: float, both: float, high: float, wide: float) -> float:
+    """Return the most MACs that a word serves by windows along both axes.
+
+    Of at most ``rows`` x ``columns`` outputs, ``both`` together, with ``high`` x ``wide`` taps. In
+    logarithms of the rows it is concave: greatest where neither axis gains by giving rows to the
+    other, or at an end of the range.
+    """
+    most = min(rows, both)
+    chosen = most if wide <= 1.0 else max(1.0, both / columns)
+    if high > 1.0 and wide > 1.0:
+        balanced = np.sqrt(both * (high - 1.0) / (wide - 1.0))
+        chosen = min(most, max(chosen, balanced))
+    return _sliding(chosen, high) * _sliding(min(columns, both / chosen), wide)
+
+
+@helper
 def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats) -> float:
     """Fill ``shares[3]`` of one level; return the most that they can multiply to.
 
@@ -231,12 +258,14 @@ def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats)
     shares[WEIGHTS] = unrolled(bounds, long & _SHARING_WEIGHTS, fanout, dims, weights, 0, level)
     shares[OUTPUTS] = unrolled(bounds, long & _SUMMING, fanout, dims, outputs, 0, level)
     shares[INPUTS] = unrolled(bounds, long & 1 << K, fanout, dims, inputs, 0, level)
-    windows = 1.0
-    for axis in range(2):
-        # a outputs and b taps along one axis read at least a + b - 1 rows
-        a = unrolled(bounds, long & 1 << P + axis, fanout, dims, inputs, 0, level)
-        b = unrolled(bounds, long & 1 << R + axis, fanout, dims, inputs, 0, level)
-        windows *= a * b / (a + b - 1.0)
+    rows = unrolled(bounds, long & 1 << P, fanout, dims, inputs, 0, level)
+    columns = unrolled(bounds, long & 1 << Q, fanout, dims, inputs, 0, level)
+    high = unrolled(bounds, long & 1 << R, fanout, dims, inputs, 0, level)
+    wide = unrolled(bounds, long & 1 << S, fanout, dims, inputs, 0, level)
+    windows = _sliding(rows, high) * _sliding(columns, wide)
+    if design.strict and windows > 1.0:
+        both = unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, inputs, 0, level)
+        windows = _sliding_both(rows, columns, both, high, wide)
     shares[INPUTS] *= windows
     return unrolled(bounds, long, fanout, dims, sent[ANY], 0, level) * windows
 
@@ -288,6 +317,35 @@ def _fill_shares(design: Design, bounds: Ints, shares: Shares, i: int) -> None:
     shares.at_once[i] = unrolled(bounds, long, fanout, dims, every, 0, last)
 
 
+@allocating
+def _whole_taps(design: Design, bounds: Ints, at_once: float) -> float:
+    """Return ``at_once``, or the MACs that work on average if some axis may unroll taps alone.
+
+    No tile cuts taps, so f children along it take ceil(R / f) steps for R taps, and R / ceil(R / f)
+    of them work in each. The other axes unroll what they can, taps as well.
+    """
+    long, last = 0, len(design.shared) - 1
+    for d in range(8):
+        long |= int(bounds[d] > 1) << d
+    for place in range(2 * last + 2):
+        level, axis = place // 2, place % 2
+        usable, children = design.dims[level, axis] & long, design.fanout[level, axis]
+        if children > 1 and usable and not usable & ~(1 << R | 1 << S):
+            rows = min(children, bounds[R]) if usable >> R & 1 else 1
+            working = 1.0
+            for f in range(1, rows + 1):
+                beside = min(children // f, bounds[S]) if usable >> S & 1 else 1
+                for g in range(1, beside + 1):
+                    steps = -(-bounds[R] // f) * -(-bounds[S] // g)
+                    working = max(working, bounds[R] * bounds[S] / steps)
+            others = design.dims.copy()
+            others[level, axis] = 0
+            every, fanout = design.multicast[ANY], design.fanout
+            rest = unrolled(bounds, long, fanout, others, every, 0, last)
+            at_once = min(at_once, working * rest)
+    return at_once
+
+
 @compiled
 def shares_of(design: Design, bounds: Ints) -> Shares:
     """Return the shares of layers with loop bounds ``bounds[B, 8]``: all that limits have to do
@@ -305,6 +363,8 @@ def shares_of(design: Design, bounds: Ints) -> Shares:
     )
     for i in range(count):
         _fill_shares(design, bounds[i], found, i)
+        if design.strict:
+            found.at_once[i] = _whole_taps(design, bounds[i], found.at_once[i])
     return found
 
 

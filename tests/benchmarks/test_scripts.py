@@ -58,6 +58,7 @@ RUNS: Final = {
     "fusion/fast_fusion": ["--network efficientnet_b0 --preset fast_small --evaluations 10"],
     "fusion/fusion_planners": [
         "results --presets eyeriss --networks alexnet --planners joint --evaluations 50",
+        "results --bounds",
         "results --table",
     ],
     "fusion/fusion_search": ["--seeds 1 --cases 1 --plans 2 3 --efforts 1"],

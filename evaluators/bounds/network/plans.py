@@ -1,5 +1,6 @@
 """Lower bounds on what a network costs: layer by layer, and under any fusion plan."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -7,14 +8,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import vector_least
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
-from archloom.space.workload import OUTPUTS, Network, Sparsity
+from archloom.space.workload import OUTPUTS, C, G, K, N, Network, P, Q, Sparsity
 
 from ...arrays import Floats
 from ...hardware import access_costs, edp_js
 from ..compulsory import (
+    Rates,
     demanded,
     dram_shares,
     energy_bound_pj,
@@ -32,6 +35,7 @@ from ..level_capacity import Design
 from ..mac_work import served_by
 from ..rounding import (
     HALF_GRAIN_PJ,
+    ROUNDING,
     TileRounding,
     evaluation_pj,
     grains_below,
@@ -39,7 +43,8 @@ from ..rounding import (
     whole_cycles,
 )
 from ..word_prices import Prices
-from .work import Nests, Plans, network_work, remember_in
+from .gathered import best_corner
+from .work import Nests, Plans, Work, network_work, remember_in
 
 #: passes of a network that are remembered
 _MOST_PASSES: Final = 1024
@@ -142,43 +147,126 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
         return layer_by_layer_bound(network, hardware)
     network = packed(network, hardware)
     work, need = network_work(network), demanded(network, hardware, steady)
-    rates, energy_pj, cycles = rates_of(need, hardware), 0.0, 0.0
+    rates = rates_of(need, hardware)
+    energy_pj, chip_cycles = _vectors(work, hardware, cores, rates)
+    costs = dict[Sparsity, Floats]()
     for zeros, nests in work.nests.items():
-        inside = inside_costs(hardware, cores, zeros, nests)
+        inside = costs[zeros] = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
-        cycles += float(nests.whole @ inside[:, CYCLES])
-        cycles += _waits(hardware, zeros, nests, inside[:, CYCLES])
-    for one in work.vector:
-        # the unit works from the buffer, whose ports may take longer than it does
-        access_pj, port_cycles = vector_least(one.layer, hardware)
-        energy_pj += one.whole * access_pj * rates.rounding.vectors
-        if not one.folded:
-            own = one.layer.vector_ops / hardware.vector_lanes
-            cycles += one.whole * max(0.0, port_cycles - own)
-    cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
-    cycles = max(whole_cycles(cycles), latency_bound_cycles(network, hardware, steady))
+        chip_cycles += float(nests.whole @ inside[:, CYCLES])
+        chip_cycles += float(nests.owned @ _waits(hardware, zeros, nests, inside[:, CYCLES]))
+    chip_cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
+    cycles = max(whole_cycles(chip_cycles), latency_bound_cycles(network, hardware, steady))
     energy_pj += rates.macs_pj(work.partly) + need.vector_ops * rates.vector_op_pj
-    energy_pj += need.paid_words(hardware) * rates.word_pj
-    energy_pj = rates.below_costs(energy_pj + cycles * rates.leakage_pj, need)
+    dynamic_pj = energy_pj + need.paid_words(hardware) * rates.word_pj
+    energy_pj = rates.below_costs(dynamic_pj + cycles * rates.leakage_pj, need)
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
     dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
-    return NetworkBound(energy_pj, cycles, dram_bytes, edp)
+    word_pj = rates.word_pj * min(dram_shares(hardware, need.served(hardware)))
+    # maps that a buffer needs whole take energy or time, not neither
+    at_corners = [
+        edp_js(
+            rates.below_costs(dynamic_pj + more_pj + (chip_cycles + late) * rates.leakage_pj, need),
+            (chip_cycles + late) * (1 - ROUNDING),
+            hardware,
+            network.batch,
+        )
+        for more_pj, late in _corners(work, hardware, cores, costs, word_pj)
+    ]
+    return NetworkBound(energy_pj, cycles, dram_bytes, max(edp, min(at_corners, default=0.0)))
 
 
-def _waits(hardware: Hardware, zeros: Sparsity, nests: Nests, busy: Floats) -> float:
-    """Return cycles for which layers wait for their own weights, whatever the plan, beyond those
-    for which they are ``busy``.
+def _vectors(work: Work, hardware: Hardware, cores: Cores, rates: Rates) -> tuple[float, float]:
+    """Return energy (pJ) of the buffer for operators of the vector unit, and cycles for which
+    they take longer than the unit itself.
+
+    The unit works from the buffer. On several cores an operator may run by itself instead, on the
+    whole chip and without a buffer: then DRAM moves its maps.
+    """
+    energy_pj = cycles = 0.0
+    if cores.count == 1:
+        for one in work.vector:
+            access_pj, port_cycles = vector_least(one.layer, hardware)
+            energy_pj += one.whole * access_pj * rates.rounding.vectors
+            if not one.folded:
+                own = one.layer.vector_ops / hardware.vector_lanes
+                cycles += one.whole * max(0.0, port_cycles - own)
+        return energy_pj, cycles
+    for each in work.staged:
+        access_pj, port_cycles = vector_least(each.layer, cores.one)
+        alone_pj, alone_cycles = each.words * rates.word_pj, each.words * rates.words
+        energy_pj += each.whole * min(access_pj * rates.rounding.vectors, alone_pj)
+        own = each.layer.vector_ops / hardware.vector_lanes
+        cycles += each.whole * max(0.0, min(port_cycles / cores.count, alone_cycles) - own)
+    return energy_pj, cycles
+
+
+def _corners(
+    work: Work, hardware: Hardware, cores: Cores, inside: dict[Sparsity, Floats], word_pj: float
+) -> Iterator[tuple[float, float]]:
+    """Yield energy (pJ) and cycles that maps add which a buffer needs whole, if it is not to be
+    written to DRAM and read again: at the corners of all that plans may choose. None if no map
+    adds anything.
+
+    ``inside`` has the costs of nests by :func:`inside_costs`, a word over DRAM costs ``word_pj``.
+    """
+    if not work.gathered:
+        return
+    costs = {
+        zeros: _held_whole(hardware, cores, zeros, work.nests[zeros], inside[zeros])
+        for zeros in {zeros for _, zeros, _ in work.gathered}
+    }
+    again_pj, late = np.array([costs[zeros][row] for _, zeros, row in work.gathered]).T
+    if not late.any():
+        return
+    moved_pj = np.array([one.words * word_pj for one, _, _ in work.gathered])
+    least_pj = np.minimum(moved_pj, again_pj)
+    # what costs less over DRAM takes no time
+    late = np.where(moved_pj > least_pj, late, 0.0)
+    more_pj, waited = best_corner(moved_pj - least_pj, late)
+    yield from zip((more_pj + least_pj.sum()).tolist(), waited.tolist(), strict=True)
+
+
+def _held_whole(
+    hardware: Hardware, cores: Cores, zeros: Sparsity, nests: Nests, inside: Floats
+) -> Floats:
+    """Return float64[B, 2], energy (pJ) and cycles that each layer takes more if it makes its map
+    in one group with a reader that needs all of it.
+
+    On one core for each image, or on each anew. A single buffer that does not hold the map of an
+    image has it made again, as far as it does not hold it.
+    """
+    images = nests.bounds[:, N]
+    if cores.count > 1:
+        one_core = _on_one_core(hardware, cores, zeros, nests)[:, CYCLES]
+        known = inside[:, CYCLES] + _waits(hardware, zeros, nests, inside[:, CYCLES])
+        longer = np.maximum(0.0, one_core / np.minimum(cores.count, images) - known)
+        return np.stack([np.zeros(len(longer)), longer], axis=1)
+    level = len(hardware.levels) - 2
+    bits = min(hardware.bits(level, tensor) for tensor in ("inputs", "outputs"))
+    held = buffer_words(hardware) * hardware.word_bits / bits
+    words = nests.bounds[:, [G, K, P, Q]].prod(axis=1, dtype=np.float64)
+    # a layer that adds up channels might add the last of them alone
+    again = np.where(nests.bounds[:, C] == 1, np.maximum(0.0, 1.0 - held / words), 0.0)
+    more: Floats = again[:, None] * inside
+    return more
+
+
+def _waits(hardware: Hardware, zeros: Sparsity, nests: Nests, busy: Floats) -> Floats:
+    """Return float64[B], cycles for which layers wait for their own weights, whatever the plan,
+    beyond those for which they are ``busy``.
 
     In a loop nest the weights of one layer come while others run, if a buffer can hold them for it.
     Where none can, weights stream to each layer as it runs (docs/explanation/bounds.md, waiting).
     """
     if "weights" in hardware.levels[-2].keeps:
-        return 0.0
+        return np.zeros(len(busy))
     paid, *_ = dram_shares(hardware, served_by(hardware, zeros))
     narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
     fetched = nests.weights * (paid * narrow / hardware.levels[-1].bandwidth_words)
-    return float(nests.owned @ np.maximum(0.0, fetched - busy))
+    late: Floats = np.maximum(0.0, fetched - busy)
+    return late
 
 
 def inside_costs(
@@ -189,11 +277,7 @@ def inside_costs(
     The energy is what rounding leaves of that of tiles; what it takes off a layer by itself is not
     subtracted.
     """
-    rounding = _rounding(hardware, zeros)
-    fused = nests.costs(*_in_buffer(cores.one, zeros, rounding.buffer))
-    if rounding.mac_pj:
-        spared = nests.bounds.prod(axis=1, dtype=np.float64) * rounding.mac_pj
-        fused[:, ENERGY_PJ] = np.maximum(0.0, fused[:, ENERGY_PJ] - spared)
+    fused = _on_one_core(hardware, cores, zeros, nests)
     if cores.count == 1:
         return fused
     # at best all cores work on it all the time
@@ -202,13 +286,23 @@ def inside_costs(
     return np.minimum(fused, alone)
 
 
+def _on_one_core(hardware: Hardware, cores: Cores, zeros: Sparsity, nests: Nests) -> Floats:
+    """float64[B, 2], energy and cycles of each nest in tiles that run one after another."""
+    rounding = _rounding(hardware, zeros)
+    fused = nests.costs(*_in_buffer(cores.one, zeros, rounding.buffer))
+    if rounding.mac_pj:
+        spared = nests.bounds.prod(axis=1, dtype=np.float64) * rounding.mac_pj
+        fused[:, ENERGY_PJ] = np.maximum(0.0, fused[:, ENERGY_PJ] - spared)
+    return fused
+
+
 @lru_cache(maxsize=1024)
 def without_dram(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
     """Design and prices of a layer by itself, as if DRAM cost nothing."""
     design, prices = design_and_prices(hardware, zeros)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
     accesses[-1] = ports[:, -1] = 0.0
-    return design, prices._replace(accesses_pj=accesses, ports=ports)
+    return design._replace(strict=True), prices._replace(accesses_pj=accesses, ports=ports)
 
 
 @lru_cache(maxsize=1024)
@@ -231,4 +325,4 @@ def _in_buffer(hardware: Hardware, zeros: Sparsity, left: float) -> tuple[Design
         # operands of a layer that runs by itself may pass the buffer, and cost nothing there
         accesses[-2] = ports[:, -2] = 0.0
     accesses[-1] = ports[:, -1] = 0.0
-    return design, prices._replace(accesses_pj=accesses, ports=ports)
+    return design._replace(strict=True), prices._replace(accesses_pj=accesses, ports=ports)

@@ -21,6 +21,7 @@ from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
 from ..word_prices import Prices
+from .gathered import Gathered, gathered_maps, words_between
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
 #: steady weights, or all
@@ -96,6 +97,7 @@ class Nests(NamedTuple):
 
     def _shares(self, design: Design) -> Shares:
         meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
+        meshes += b"%d" % design.strict
         if (shares := self.shares.get(meshes)) is None:
             shares = shares_of(design, self.bounds)
             remember_in(self.shares, _MOST_MESHES, meshes, shares)
@@ -125,6 +127,20 @@ class _Operator(NamedTuple):
     folded: bool
 
 
+class Staged(NamedTuple):
+    """Operators of the vector unit that are the same, also in what they move by themselves.
+
+    Attributes:
+        layer: one of them.
+        whole: how often it runs and every result is read, as much as a mask leaves of it.
+        words: of maps between layers, over DRAM, if it runs by itself.
+    """
+
+    layer: Layer
+    whole: float
+    words: int
+
+
 class Work(NamedTuple):
     """Work of one pass of a network.
 
@@ -134,6 +150,9 @@ class Work(NamedTuple):
         vector: distinct layers on the vector unit.
         streamed: the distinct layers on the vector unit, each by itself.
         runs: float64[n], how often each of them runs.
+        staged: operators that may run on cores or by themselves; none that may be folded.
+        gathered: maps that a core needs whole, with the zeros and the row of the nest that makes
+            each.
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
     """
 
@@ -142,6 +161,8 @@ class Work(NamedTuple):
     vector: tuple[_Operator, ...]
     streamed: StreamedVectors
     runs: Floats
+    staged: tuple[Staged, ...]
+    gathered: tuple[tuple[Gathered, Sparsity, int], ...]
     passes: dict[tuple[Hardware, Plans], tuple[float, float]]
 
 
@@ -156,10 +177,7 @@ def network_work(network: Network) -> Work:
     partly = []
     for layer, outputs in zip(network.layers, read, strict=True):
         if layer.uses_macs:
-            window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
-            count = counts.setdefault(_zeros(layer), {}).setdefault(
-                (layer.bounds, tuple(window), layer.pairs, least_weight_words(layer)), [0, 0, 0]
-            )
+            count = counts.setdefault(_zeros(layer), {}).setdefault(_kind(layer), [0, 0, 0])
             partly.append(outputs < layer.p * layer.q)
             alone = not layer.weights_of and layer.name not in shared
             count[0] += 1
@@ -178,7 +196,22 @@ def network_work(network: Network) -> Work:
     streamed = StreamedVectors([one.layer for one in vector])
     runs = np.array([float(one.times) for one in vector])
     some = demand(network).work.some(np.array(partly, np.bool_))
-    return Work(nests, some, vector, streamed, runs, {})
+    maps = gathered_maps(network, read)
+    gathered = tuple(_placed(network.layers[one.maker], one, counts) for one in maps)
+    staged = _staged(network, read, words_between(network, maps))
+    return Work(nests, some, vector, streamed, runs, staged, gathered, {})
+
+
+def _kind(layer: Layer) -> tuple[Any, ...]:
+    window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
+    return layer.bounds, tuple(window), layer.pairs, least_weight_words(layer)
+
+
+def _placed(
+    maker: Layer, one: Gathered, counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]]
+) -> tuple[Gathered, Sparsity, int]:
+    zeros = _zeros(maker)
+    return one, zeros, list(counts[zeros]).index(_kind(maker))
 
 
 def _zeros(layer: Layer) -> Sparsity:
@@ -198,4 +231,17 @@ def _operators(network: Network, read: Sequence[int]) -> tuple[_Operator, ...]:
     return tuple(
         _Operator(layer, times, whole[layer, folded] * (layer.pairs[0] / layer.pairs[1]), folded)
         for (layer, folded), times in runs.items()
+    )
+
+
+def _staged(network: Network, read: Sequence[int], between: Sequence[int]) -> tuple[Staged, ...]:
+    """Operators that are not folded, of which every result is read."""
+    hidden = {i for found in computations(network) for i in found.folded}
+    whole = Counter[tuple[Layer, int]]()
+    for i, (layer, outputs) in enumerate(zip(network.layers, read, strict=True)):
+        if not layer.uses_macs and i not in hidden and outputs == layer.p * layer.q:
+            whole[replace(layer, name="operator", weights_of=""), between[i]] += 1
+    return tuple(
+        Staged(layer, times * (layer.pairs[0] / layer.pairs[1]), words)
+        for (layer, words), times in whole.items()
     )
