@@ -38,6 +38,12 @@ if TYPE_CHECKING:
         tight_engine_demand as tight_engine_demand,
     )
     from .network.work import Plans as Plans
-    from .rounding import HALF_GRAIN_PJ as HALF_GRAIN_PJ, ROUNDING as ROUNDING
+    from .level_capacity import Design as Design
+    from .rounding import (
+        HALF_GRAIN_PJ as HALF_GRAIN_PJ,
+        ROUNDING as ROUNDING,
+        tile_rounding as tile_rounding,
+    )
+    from .word_prices import Prices as Prices
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -28,7 +28,7 @@ from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
 from .neighbours import better_neighbours
 from .option_table import OptionTable
-from .proof import prove_best
+from .proofs import prove_best
 from .shortest_path import LeastProductPaths, Path
 from .single_buffer_options import SingleBufferOptions
 from .tilings import OptionColumns
