@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         problem_bound as problem_bound,
     )
     from .layer_kernel import layer_costs as layer_costs
+    from .needed_outputs import needed as needed
     from .network.plans import (
         NetworkBound as NetworkBound,
         any_plan_bound as any_plan_bound,

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, access_costs
 from archloom.evaluators.bounds import (
@@ -18,6 +19,7 @@ from archloom.evaluators.bounds import (
     design_and_prices,
     layer_bound,
     layer_costs,
+    needed,
     tile_rounding,
 )
 from archloom.evaluators.loopnest import vector_cost
@@ -82,7 +84,7 @@ def least_of_kinds(network: Network, hardware: Hardware, whole: WholeGroups) -> 
     )
     weight = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words
     weight += fill if "weights" in buffer.keeps else 0.0
-    fetched, stored = whole.fetched * images, whole.stored * images
+    fetched, stored = whole.fetched * images * _read_share(network, whole), whole.stored * images
     moved = whole.weights * weight + fetched * (read + fill) + stored * store
     energy += moved * tile_rounding(hardware, 1.0).dram
     cycles = np.maximum(cycles, (whole.weights + fetched + stored) / dram.bandwidth_words)
@@ -94,6 +96,30 @@ def least_of_kinds(network: Network, hardware: Hardware, whole: WholeGroups) -> 
             energy[kind], cycles[kind] = bound.dynamic_pj, bound.latency_cycles
     energy += costs.leakage_pj_per_cycle * cycles
     return np.stack([energy, np.maximum(cycles, 1.0)], axis=1) * (1 - _SUMS)
+
+
+def _read_share(network: Network, whole: WholeGroups) -> Floats:
+    """float64[K], share of the maps that each kind of step fetches that it needs, at the least.
+
+    Tiles leave out rows and columns that a window's stride skips. Where some results of a member
+    are not needed for that reason, no share of what the members before it read is known.
+    """
+    shares = np.ones(len(network.layers))
+    for i, layer in enumerate(network.layers):
+        windows = zip((layer.p, layer.q), (layer.r, layer.s), layer.input_size, strict=True)
+        for made, taps, side in windows:
+            shares[i] *= min(1.0, made * taps / side)
+    shares[_partly_needed(network)] = 0.0
+    begins = np.cumsum(whole.members) - whole.members
+    least: Floats = np.minimum.reduceat(shares[whole.layers], begins)
+    return least
+
+
+def _partly_needed(network: Network) -> NDArray[np.bool_]:
+    """bool[L], layers of which some results are read by nothing."""
+    made = np.array([layer.p * layer.q for layer in network.layers])
+    partly: NDArray[np.bool_] = np.array(needed(network).outputs) < made
+    return partly
 
 
 def _inside(network: Network, core: Hardware, whole: WholeGroups) -> tuple[Floats, Floats]:
@@ -127,19 +153,21 @@ def _costs_of(network: Network, core: Hardware, sizes: list[_Size]) -> Floats:
         costs[:, 0] = np.maximum(0.0, costs[:, 0] * share - spared)
         found[nests] = costs
     # of a mask's tiles none is left out of which some pair is seen
-    seen = [layer.pairs[0] / layer.pairs[1] for layer in network.layers]
-    return found * np.array([seen[i] for i, *_ in sizes])[:, None]
+    seen = np.array([layer.pairs[0] / layer.pairs[1] for layer in network.layers])
+    # tiles leave out results that nothing reads
+    seen[_partly_needed(network)] = 0.0
+    return found * seen[[i for i, *_ in sizes]][:, None]
 
 
 def _operator(layer: Layer, core: Hardware, rows: int, columns: int) -> tuple[float, float]:
     """Energy and cycles of an operator of the vector unit, weights at hand or not."""
+    # accesses are rounded up once for all images where the layer runs by itself
     costs = [
-        vector_cost(layer, core, rows, columns, staged=True, resident=stays)
+        vector_cost(layer, core, layer.n * rows, columns, staged=True, resident=stays)
         for stays in (False, True)
     ]
     energies = [cost.dynamic_pj - float(cost.energy_pj[-1].sum()) for cost in costs]
-    images = layer.n
-    return images * min(energies), images * float(min(cost.latency_cycles for cost in costs))
+    return min(energies), float(min(cost.latency_cycles for cost in costs))
 
 
 def _loops(
