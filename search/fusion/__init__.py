@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Abilities as Abilities,
         FusionFactory as FusionFactory,
         FusionSearch as FusionSearch,
+        ProvingSearch as ProvingSearch,
         FusionState as FusionState,
         PlanEvaluator as PlanEvaluator,
     )

@@ -19,6 +19,7 @@ from archloom.search.fusion import (
     FusionState,
     MemoizedPlanEvaluator,
     PlanEvaluator,
+    ProvingSearch,
     ln_edp,
 )
 from archloom.search.fusion.casco import GeneticPlanner
@@ -58,6 +59,8 @@ class FusionEffort:
         seed: of everything that is random.
         plan: to be evaluated instead of what a planner would find; None if a planner chooses.
         borders: whether to find out why neighbouring groups of the plan are not one.
+        prove: steps that are looked at to bound all plans of the planner's space, once a plan is
+            found; 0 for no such proof.
     """
 
     settings: SoftwareSettings
@@ -65,6 +68,7 @@ class FusionEffort:
     seed: int = 0
     plan: FusionPlan | None = None
     borders: bool = False
+    prove: int = 0
 
 
 def in_sub_batches(effort: FusionEffort, parts: int | str, option: str) -> FusionEffort:
@@ -218,7 +222,7 @@ class _Running:
             if effort.plan is None
             else _Given(evaluator, effort.plan)
         )
-        self._evaluations = effort.evaluations
+        self._evaluations, self._prove_steps = effort.evaluations, effort.prove
         self._stop = stop
         self._state = self._search.start(
             derived_seed(effort.seed, "fusion", evaluator.network.name)
@@ -236,10 +240,18 @@ class _Running:
                 if after == self._state:
                     break
                 self._state = after
+        with suppress(Stopped):
+            self._prove()
         self.cpu_s = process_time() - began
         with suppress(Stopped):
             self._find_borders()
         return self._state
+
+    def _prove(self) -> None:
+        """Bound the plans of the planner's space, if that was asked for."""
+        steps = self._prove_steps
+        if steps and not self._stop[0] and isinstance(self._search, ProvingSearch):
+            self._state = self._search.prove(self._state, steps)
 
     def _find_borders(self) -> None:
         """Look at the plan's borders, if it can run at all."""

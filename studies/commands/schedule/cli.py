@@ -85,6 +85,16 @@ def schedule(
             help="Maximum number of fusion plans that are evaluated.",
         ),
     ] = 200,
+    prove: Annotated[
+        int,
+        Option(
+            "--prove",
+            metavar="STEPS",
+            least=0,
+            help="Bound all plans of the planner's search space afterwards, looking at up to STEPS "
+            "ways to run a group (planner joint; 0: no proof).",
+        ),
+    ] = 0,
     mapping: Annotated[
         str, Option("--mapping", metavar="SEARCH", help=f"Mapping search: {MAPPING_SEARCHES}.")
     ] = "auto",
@@ -149,7 +159,7 @@ def schedule(
     from archloom.studies.config import find_hardware
     from archloom.studies.solve import in_sub_batches
 
-    from .command import Output, effort_of, given, network_of, schedule_network
+    from .command import Output, effort_of, given, network_of, proving, schedule_network
 
     if plan is not None and fusion is not None:
         raise UserError("--plan and --fusion exclude each other; use one of them")
@@ -158,6 +168,8 @@ def schedule(
     output = Output(as_json, plot, memory)
     planner = fusion or DEFAULT_PLANNER
     effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed, factors)
+    if prove:
+        effort = proving(effort, prove, plan is not None)
     if sub_batches is not None:
         effort = in_sub_batches(effort, sub_batches, "--sub-batches")
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware
