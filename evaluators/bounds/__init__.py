@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         problem_bound as problem_bound,
     )
     from .layer_kernel import layer_costs as layer_costs
+    from .level_capacity import Design as Design
     from .needed_outputs import needed as needed
     from .network.plans import (
         NetworkBound as NetworkBound,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         tight_engine_demand as tight_engine_demand,
     )
     from .network.work import Plans as Plans
-    from .level_capacity import Design as Design
     from .rounding import (
         HALF_GRAIN_PJ as HALF_GRAIN_PJ,
         ROUNDING as ROUNDING,

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         Abilities as Abilities,
         FusionFactory as FusionFactory,
         FusionSearch as FusionSearch,
-        ProvingSearch as ProvingSearch,
         FusionState as FusionState,
         PlanEvaluator as PlanEvaluator,
+        ProvingSearch as ProvingSearch,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

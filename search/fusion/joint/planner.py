@@ -74,9 +74,7 @@ class JointPlanner:
     """
 
     # the first plan that is fused is nearly its last (docs/validation/benchmarks.md, "Halving")
-    abilities: ClassVar[Abilities] = Abilities(
-        several_cores=True, proves=True, first_budget=2
-    )
+    abilities: ClassVar[Abilities] = Abilities(several_cores=True, proves=True, first_budget=2)
 
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         self._evaluator = evaluator

@@ -93,7 +93,7 @@ class _Steps:
 
     def __init__(self, evaluator: MemoizedPlanEvaluator, options: GroupOptions) -> None:
         self._evaluator, self._options = evaluator, options
-        self._kinds = kinds = options.edges()
+        self._kinds = options.edges()
         self._leakage_pj = access_costs(evaluator.hardware).leakage_pj_per_cycle
         self._figures = least_of_kinds(evaluator.network, evaluator.hardware, options.whole)
         self._count = len(self._figures)
