@@ -23,6 +23,7 @@ from archloom.evaluators.bounds import (
     tile_rounding,
 )
 from archloom.evaluators.loopnest import vector_cost
+from archloom.search.fusion.joint.cuts import WholeGroups
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores
 from archloom.space.workload import (
@@ -38,7 +39,6 @@ from archloom.space.workload import (
 )
 
 from ...group_equivalence import layer_kinds
-from ..cuts import WholeGroups
 
 #: a layer, and rows and columns of its result that are made
 _Size: TypeAlias = tuple[int, int, int]
@@ -73,9 +73,9 @@ def least_of_kinds(network: Network, hardware: Hardware, whole: WholeGroups) -> 
     assert isinstance(cores, Cores), "groups can be fused"
     count, images = len(whole.members), network.batch
     inside = _inside(network, cores.one, whole)
-    energy, cycles = (np.bincount(whole.kinds, of, count) for of in inside)
+    energy: Floats = np.bincount(whole.kinds, inside[0], count).astype(np.float64)
     # at best all cores work on it all the time
-    cycles = cycles / cores.count
+    cycles: Floats = np.bincount(whole.kinds, inside[1], count) / cores.count
     costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
     fill = float(costs.write_pj[-2, INPUTS]) / buffer.width_words
     read, store = (
@@ -156,7 +156,8 @@ def _costs_of(network: Network, core: Hardware, sizes: list[_Size]) -> Floats:
     seen = np.array([layer.pairs[0] / layer.pairs[1] for layer in network.layers])
     # tiles leave out results that nothing reads
     seen[_partly_needed(network)] = 0.0
-    return found * seen[[i for i, *_ in sizes]][:, None]
+    costs_seen: Floats = found * seen[[i for i, *_ in sizes]][:, None]
+    return costs_seen
 
 
 def _operator(layer: Layer, core: Hardware, rows: int, columns: int) -> tuple[float, float]:
