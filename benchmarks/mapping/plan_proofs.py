@@ -4,7 +4,7 @@
 
 Each network is planned on each preset: layer by layer, and fused by ``joint``. The table says for
 each plan how far it is above its least EDP at the most, by what is proven of its mappings one by
-one and by ``plan_proof``; by how much the latter lowers the EDP; and the CPU seconds of both parts.
+one and by ``prove_mappings``; by how much the latter lowers the EDP; and the CPU seconds of both parts.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def measured(
 def row(net: Network, hardware: Hardware, settings: SoftwareSettings, evaluations: int) -> str:
     """Return a line of the table."""
     before, spent = measured(net, hardware, settings)
-    after, more = measured(net, hardware, replace(settings, plan_proof=evaluations))
+    after, more = measured(net, hardware, replace(settings, prove_mappings=evaluations))
     gaps = [100 * (one.edp_js / least - 1) if (least := one.least_edp_js()) else float("inf")
             for one in (before, after)]  # fmt: skip
     # the second search begins with the plan, too
@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--factors", default="exact", help="exact, padded or imperfect")
     parser.add_argument("--evaluations", type=int, default=100_000)
     options = parser.parse_args()
-    print("| network | preset | planner | gap, one by one, % | gap, plan_proof, % | EDP lower, % |"
+    print("| network | preset | planner | gap, one by one, % | gap, prove_mappings, % | EDP lower, % |"
           " CPU s | more CPU s |")  # fmt: skip
     print("|---" * 8 + "|")
     for name in options.presets:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         problem_bound as problem_bound,
     )
     from .layer_kernel import layer_costs as layer_costs
+    from .level_capacity import Design as Design
+    from .needed_outputs import needed as needed
     from .network.plans import (
         NetworkBound as NetworkBound,
         any_plan_bound as any_plan_bound,
@@ -43,6 +45,11 @@ if TYPE_CHECKING:
         tight_engine_demand as tight_engine_demand,
     )
     from .network.work import Plans as Plans
-    from .rounding import HALF_GRAIN_PJ as HALF_GRAIN_PJ, ROUNDING as ROUNDING
+    from .rounding import (
+        HALF_GRAIN_PJ as HALF_GRAIN_PJ,
+        ROUNDING as ROUNDING,
+        tile_rounding as tile_rounding,
+    )
+    from .word_prices import Prices as Prices
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         FusionSearch as FusionSearch,
         FusionState as FusionState,
         PlanEvaluator as PlanEvaluator,
+        ProvingSearch as ProvingSearch,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,7 +1,7 @@
 """Protocol of fusion searches, their state, and the plan evaluator that they ask."""
 
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from archloom.evaluators.bounds import Plans
 from archloom.evaluators.fusion import GroupCost, NetworkCost
@@ -126,6 +126,16 @@ class FusionSearch(Protocol):
         ...
 
 
+@runtime_checkable
+class ProvingSearch(FusionSearch, Protocol):
+    """A search that can bound all plans of its space, and so prove its own."""
+
+    def prove(self, state: FusionState, steps: int) -> FusionState:
+        """Return the state of a search at its end with a bound of its space, after at most so many
+        steps."""
+        ...
+
+
 @dataclass(frozen=True)
 class Abilities:
     """Properties of a fusion search that a study needs to know before there is one.
@@ -135,6 +145,7 @@ class Abilities:
             (:mod:`archloom.space.hardware.cores`) too.
         plans: which plans it may choose, for lower bounds that hold for them.
         folds: whether it runs folded layers together (:mod:`archloom.space.fusion.folding`).
+        proves: whether it can bound all plans of its space, as a :class:`ProvingSearch`.
         first_budget: plans that a trial's first round prices where a study says nothing; a
             population needs many.
 
@@ -145,6 +156,7 @@ class Abilities:
     several_cores: bool = False
     plans: Plans = "any"
     folds: bool = False
+    proves: bool = False
     first_budget: int = 64
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 ``search.py`` has :func:`~archloom.search.software.search.advance`, the pure function that a worker
 runs; ``result.py`` what it returns, ``breakdown.py`` what its costs are made of, ``packing.py`` how
-that is kept short; ``plan_proof.py`` improves and proves the mappings of a plan as a whole;
+that is kept short; ``prove_mappings.py`` improves and proves the mappings of a plan as a whole;
 ``shared_budget.py`` shares evaluations between plans and mappings;
 ``planners.py`` knows what each fusion planner can do.
 """
@@ -14,7 +14,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .breakdown import breakdown_of as breakdown_of
     from .packing import pack as pack, unpack as unpack
-    from .plan_proof import ProvenPlan as ProvenPlan, proven_plan as proven_plan
+    from .prove_mappings import ProvenPlan as ProvenPlan, proven_plan as proven_plan
     from .planners import (
         abilities_of as abilities_of,
         fusion_search as fusion_search,

@@ -23,7 +23,7 @@ from archloom.space.workload import Network
 from ..seeds import derived_seed
 from .breakdown import breakdown_of
 from .packing import pack
-from .plan_proof import ProvenPlan, proven_plan
+from .prove_mappings import ProvenPlan, proven_plan
 from .planners import fusion_search
 from .result import NetworkResult, SoftwareResult
 from .serving import Sharing, together_costs
@@ -60,7 +60,7 @@ class SoftwareSettings:
         budget: ``plans`` (it is plans, whatever the mappings are) or ``shared`` (each unit of it is
             a plan, or a better mapping of the best one:
             :mod:`archloom.search.software.shared_budget`).
-        plan_proof: mappings tried for each layer, tile and residency of the best plan, to lower the
+        prove_mappings: mappings tried for each layer, tile and residency of the best plan, to lower the
             EDP of the plan as a whole and to prove it; 0 for none.
         fusion_options, mapping_options: other options of both searches, by name.
 
@@ -78,7 +78,7 @@ class SoftwareSettings:
     factors: str = "imperfect"
     constraints: MappingConstraints = UNCONSTRAINED
     budget: str = "plans"
-    plan_proof: int = 0
+    prove_mappings: int = 0
     fusion_options: Options = ()
     mapping_options: Options = ()
 
@@ -93,11 +93,11 @@ class SoftwareSettings:
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
-        if self.population < 2 or self.mapping_evaluations < 1 or self.plan_proof < 0:
+        if self.population < 2 or self.mapping_evaluations < 1 or self.prove_mappings < 0:
             raise ValueError(
                 f"population is {self.population}, must be at least 2; mapping_evaluations is "
-                f"{self.mapping_evaluations}, must be at least 1; plan_proof is "
-                f"{self.plan_proof}, must be at least 0"
+                f"{self.mapping_evaluations}, must be at least 1; prove_mappings is "
+                f"{self.prove_mappings}, must be at least 0"
             )
 
 
@@ -140,7 +140,7 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
         states[network.name] = after.state
         proven = _proven(task, after)
         history = after.history
-        if task.settings.plan_proof:
+        if task.settings.prove_mappings:
             history = (*history[:-1], log(proven.cost.edp_js))
         histories.append(history)
         results[network.name] = _result(proven, after.spent)
@@ -286,9 +286,9 @@ def _cost_of(evaluator: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
 def _proven(task: SoftwareTask, after: _Advanced) -> ProvenPlan:
     """Return the best plan; where that is asked for with the best mappings of it as a whole."""
     settings = task.settings
-    if not settings.plan_proof:
+    if not settings.prove_mappings:
         return ProvenPlan(after.evaluator, _cost_of(after.evaluator, after.best), 0.0)
-    mapper = _mapper(settings, task.seed, settings.plan_proof)
+    mapper = _mapper(settings, task.seed, settings.prove_mappings)
     return proven_plan(after.evaluator, after.best, mapper)
 
 

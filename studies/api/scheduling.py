@@ -80,7 +80,7 @@ def schedule(
     evaluations: int = 200,
     mapping: str = "auto",
     mapping_evaluations: int | None = None,
-    plan_proof: int = 0,
+    prove_mappings: int = 0,
     factors: str = "imperfect",
     seed: int = 0,
     batch: int | None = None,
@@ -96,7 +96,7 @@ def schedule(
         evaluations: maximum number of plans that are evaluated.
         mapping: name of the mapping search.
         mapping_evaluations: maximum number of evaluations for each mapping.
-        plan_proof: maximum number of evaluations for each mapping of the best plan, to lower the
+        prove_mappings: maximum number of evaluations for each mapping of the best plan, to lower the
             EDP of the plan as a whole and to prove how far it can be lowered; 0 for none.
         factors: ``imperfect``, ``padded`` or ``exact``, as in a study file.
         seed: seed of all random numbers.
@@ -115,9 +115,9 @@ def schedule(
     effort = replace(
         effort, evaluations=count("evaluations", evaluations), borders=fusion != "none"
     )
-    if plan_proof != 0:
-        most = count("plan_proof", plan_proof)
-        effort = replace(effort, settings=replace(effort.settings, plan_proof=most))
+    if prove_mappings != 0:
+        most = count("prove_mappings", prove_mappings)
+        effort = replace(effort, settings=replace(effort.settings, prove_mappings=most))
     if sub_batches is not None:
         effort = in_sub_batches(effort, sub_batches, "sub_batches")
     return found_schedule(*placed(network, hardware, batch), effort)

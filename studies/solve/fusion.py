@@ -19,6 +19,7 @@ from archloom.search.fusion import (
     FusionState,
     MemoizedPlanEvaluator,
     PlanEvaluator,
+    ProvingSearch,
     ln_edp,
 )
 from archloom.search.fusion.casco import GeneticPlanner
@@ -60,6 +61,8 @@ class FusionEffort:
         seed: of everything that is random.
         plan: to be evaluated instead of what a planner would find; None if a planner chooses.
         borders: whether to find out why neighbouring groups of the plan are not one.
+        prove: steps that are looked at to bound all plans of the planner's space, once a plan is
+            found; 0 for no such proof.
     """
 
     settings: SoftwareSettings
@@ -67,6 +70,7 @@ class FusionEffort:
     seed: int = 0
     plan: FusionPlan | None = None
     borders: bool = False
+    prove: int = 0
 
 
 def in_sub_batches(effort: FusionEffort, parts: int | str, option: str) -> FusionEffort:
@@ -232,7 +236,7 @@ class _Running:
             if effort.plan is None
             else _Given(evaluator, effort.plan)
         )
-        self._evaluations = effort.evaluations
+        self._evaluations, self._prove_steps = effort.evaluations, effort.prove
         self._stop = stop
         self._state = self._search.start(
             derived_seed(effort.seed, "fusion", evaluator.network.name)
@@ -251,15 +255,22 @@ class _Running:
                     break
                 self._state = after
         with suppress(Stopped):
-            self._prove()
+            self._prove_plans()
+            self._prove_mappings()
         self.cpu_s = process_time() - began
         with suppress(Stopped):
             self._find_borders()
         return self._state
 
-    def _prove(self) -> None:
+    def _prove_plans(self) -> None:
+        """Bound the plans of the planner's space, if that was asked for."""
+        steps = self._prove_steps
+        if steps and not self._stop[0] and isinstance(self._search, ProvingSearch):
+            self._state = self._search.prove(self._state, steps)
+
+    def _prove_mappings(self) -> None:
         """Find the best mappings of the plan as a whole, if that is asked for and it can run."""
-        most = self._effort.settings.plan_proof
+        most = self._effort.settings.prove_mappings
         if not most or not self._state.history or self._stop[0]:
             return
         if isinstance(self._evaluator.plan(self._state.best), NetworkCost):

@@ -61,6 +61,11 @@ class GroupOptions(ABC):
         return self._known.graph(buffer_words(self._hardware))[0]
 
     @property
+    def whole(self) -> WholeGroups:
+        """The groups of all kinds of edges in one piece."""
+        return self._known.graph(buffer_words(self._hardware))[1]
+
+    @property
     def nestable(self) -> NDArray[np.bool_]:
         """bool[K], kinds of edges whose groups may run in loops of which a part is no group."""
         return self._nests.maybe
@@ -98,6 +103,11 @@ class GroupOptions(ABC):
     @abstractmethod
     def all_options(self, kind: int) -> OptionBatch:
         """Return the options of a kind, those of the least estimated energy x latency first."""
+
+    @abstractmethod
+    def every_tiling(self, kind: int) -> OptionBatch | None:
+        """Return all tilings of a kind, with energy and latency that no mapping is below; None if
+        no such bounds are known of its tilings."""
 
     def _owned_words(self, layers: Iterable[int]) -> int:
         """Words of the weights of some layers; what they share counts once."""

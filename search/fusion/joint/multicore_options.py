@@ -121,6 +121,11 @@ class MulticoreOptions(GroupOptions):
         order = np.argsort(batch.energies * batch.latencies, kind="stable").tolist()
         return batch.taken(order)
 
+    def every_tiling(self, kind: int) -> OptionBatch | None:
+        """Return the option of a layer by itself; of groups no such bounds are known."""
+        layers = self.edges().firsts.layers(kind)
+        return listed(self._alone(layers)) if len(layers) == 1 else None
+
     def _alone(self, layers: Group) -> list[GroupOption]:
         """Return the option of a layer by itself, on the whole chip."""
         bound = layer_bound(self._network.layers[layers[0]], self._hardware)

@@ -9,8 +9,9 @@ can.
 """
 
 from collections.abc import Generator, Iterator, Mapping as Dict
+from dataclasses import replace
 from itertools import islice
-from math import log
+from math import expm1, inf, log
 from typing import ClassVar, Final
 
 import numpy as np
@@ -28,7 +29,7 @@ from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
 from .neighbours import better_neighbours
 from .option_table import OptionTable
-from .proof import prove_best
+from .proofs import prove_best, prove_space, unbounded
 from .shortest_path import LeastProductPaths, Path
 from .single_buffer_options import SingleBufferOptions
 from .tilings import OptionColumns
@@ -58,6 +59,12 @@ PROVEN: Final = (
     "(docs/explanation/joint.md)"
 )
 
+#: the same of one for which a gap is left, in percent
+IN_GRAPH: Final = (
+    "with these mappings, its EDP is at most {:.2g}% above that of any plan of the search space "
+    "(docs/explanation/joint.md)"
+)
+
 
 class JointPlanner:
     """Fusion search over plans of all kinds, the best estimated one evaluated first.
@@ -67,7 +74,7 @@ class JointPlanner:
     """
 
     # the first plan that is fused is nearly its last (docs/validation/benchmarks.md, "Halving")
-    abilities: ClassVar[Abilities] = Abilities(several_cores=True, first_budget=2)
+    abilities: ClassVar[Abilities] = Abilities(several_cores=True, proves=True, first_budget=2)
 
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         self._evaluator = evaluator
@@ -102,6 +109,31 @@ class JointPlanner:
         )
         self._last = now, coming, costs
         return now
+
+    def prove(self, state: FusionState, steps: int) -> FusionState:
+        """Return a state whose bound holds for the plans of the cut graph, with the mappings that
+        the evaluator finds, and whose plan is the best of those that were priced for it.
+
+        Args:
+            state: of a search that has come to its end.
+            steps: that are listed by tiling or priced at most.
+        """
+        evaluator = self._evaluator
+        if not state.history or state.history[-1] == inf or state.notes == (PROVEN,):
+            return state
+        if (why := unbounded(evaluator.network, evaluator.hardware)) is not None:
+            return replace(state, notes=(*state.notes, f"no proof: {why}"))
+        found = prove_space(evaluator, group_options(evaluator), state.history[-1], steps)
+        best, history = state.best, state.history
+        if found.better is not None:
+            cost = ln_edp(evaluator, found.better)
+            if cost < history[-1]:
+                best, history = found.better, (*history, cost)
+        # local search finds plans that are no paths, and may be better than all paths
+        proven = found.bound >= history[-1] - _EQUAL
+        bound = max(self._bound(), history[-1] if proven else found.bound)
+        note = PROVEN if proven else IN_GRAPH.format(100 * expm1(history[-1] - bound))
+        return replace(state, best=best, history=history, bound=bound, notes=(*state.notes, note))
 
     def _bound(self) -> float:
         return log(any_plan_bound(self._evaluator.network, self._evaluator.hardware).edp_js)

@@ -134,10 +134,18 @@ class SingleBufferOptions(GroupOptions):
         batch = joined([batch, self._nests.of(kind)])
         return batch.taken(best_options(batch.energies, batch.latencies))
 
-    def every_tiling(self, kind: int) -> OptionBatch:
-        """Return all tilings of a kind, with energy and latency that no mapping is below."""
-        placed = [*self._placed.first(kind), *self._placed.all(kind), *self._even(kind)]
-        return self._priced(placed, least=True)
+    def every_tiling(self, kind: int) -> OptionBatch | None:
+        """Return all tilings of a kind, with energy and latency that no mapping is below; None
+        where a mask may leave out some of the tiles.
+
+        Those of a layer in one piece hold for one image only: its mapping may use weights for all.
+        """
+        masked = (self._network.layers[i].mask for i in self._placed.kinds.firsts.layers(kind))
+        if any(mask is not None for mask in masked) and not self._placed.alone(kind):
+            return None
+        placed = (*self._placed.first(kind), *self._placed.all(kind), *self._even(kind))
+        distinct = {(one.tile, one.halo, one.resident): one for one in placed}
+        return self._priced(list(distinct.values()), least=True)
 
     def _even(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return tiles that fill the meshes, if layers gain by them."""

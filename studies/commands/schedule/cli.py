@@ -86,20 +86,30 @@ def schedule(
             help="Maximum number of fusion plans that are evaluated.",
         ),
     ] = 200,
+    prove_plans: Annotated[
+        int,
+        Option(
+            "--prove-plans",
+            metavar="STEPS",
+            least=0,
+            help="Bound all plans of the planner's search space afterwards, looking at up to STEPS "
+            "ways to run a group (planner joint; 0: no proof).",
+        ),
+    ] = 0,
     mapping: Annotated[
         str, Option("--mapping", metavar="SEARCH", help=f"Mapping search: {MAPPING_SEARCHES}.")
     ] = "auto",
     mapping_evaluations: MappingEvaluations = None,
-    plan_proof: Annotated[
-        int | None,
+    prove_mappings: Annotated[
+        int,
         Option(
-            "--plan-proof",
+            "--prove-mappings",
             metavar="N",
-            least=1,
-            help="Search the mappings of the plan once more, with up to N evaluations each: for "
-            "the lowest EDP of the whole plan, and for a proof of how far it can be lowered.",
+            least=0,
+            help="Search the mappings of the plan once more, with up to N evaluations each, for "
+            "the lowest EDP of the whole plan and a proof of how far it can be lowered (0: off).",
         ),
-    ] = None,
+    ] = 0,
     factors: Annotated[
         str,
         Option(
@@ -160,7 +170,7 @@ def schedule(
     from archloom.studies.config import find_hardware
     from archloom.studies.solve import in_sub_batches
 
-    from .command import Output, effort_of, given, network_of, schedule_network
+    from .command import Output, effort_of, given, network_of, proving, schedule_network
 
     if plan is not None and fusion is not None:
         raise UserError("--plan and --fusion exclude each other; use one of them")
@@ -169,8 +179,10 @@ def schedule(
     output = Output(as_json, plot, memory)
     planner = fusion or DEFAULT_PLANNER
     effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed, factors)
-    if plan_proof is not None:
-        effort = replace(effort, settings=replace(effort.settings, plan_proof=plan_proof))
+    if prove_mappings:
+        effort = replace(effort, settings=replace(effort.settings, prove_mappings=prove_mappings))
+    if prove_plans:
+        effort = proving(effort, prove_plans, plan is not None)
     if sub_batches is not None:
         effort = in_sub_batches(effort, sub_batches, "--sub-batches")
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware

@@ -65,7 +65,7 @@ class Software(Section):
         budget: how the budget of a trial is spent: ``plans`` (each unit evaluates one fusion plan)
             or ``shared`` (each unit evaluates a plan or refines a mapping, whichever promises
             more).
-        plan_proof: maximum number of mappings evaluated for each mapping problem of the best plan,
+        prove_mappings: maximum number of mappings evaluated for each mapping problem of the best plan,
             to lower the EDP of the plan as a whole and to prove how far it can be lowered; 0: off.
         fusion_options: options of the fusion planner, as an alternative to a mapping in ``fusion``.
         mapping_options: options of the mapping search, as an alternative to a mapping in
@@ -80,7 +80,7 @@ class Software(Section):
     constraints: Annotated[MappingConstraints, CONSTRAINTS] = UNCONSTRAINED
     # left out of the identity of studies that do without, which are older than the choice
     budget: Annotated[str, word("plans", "shared").silent_if(lambda b: b == "plans")] = "plans"
-    plan_proof: Annotated[int, whole(0, most=10**9).silent_if(lambda n: n == 0)] = 0
+    prove_mappings: Annotated[int, whole(0, most=10**9).silent_if(lambda n: n == 0)] = 0
     fusion_options: Annotated[dict[str, Any], anything().silent_if(lambda o: not o)] = field(
         default_factory=dict
     )

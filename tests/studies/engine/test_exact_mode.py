@@ -252,7 +252,7 @@ def test_a_study_says_up_to_where_a_space_is_assessed_as_a_whole(
 
 def test_plans_with_proofs_settle_all_designs_of_several_layers(folder: Path) -> None:
     """Without them, no design of a network of several layers is settled (above)."""
-    text = EXACT.replace("mapping: exact", "mapping: exact, factors: exact, plan_proof: 100000")
+    text = EXACT.replace("mapping: exact", "mapping: exact, factors: exact, prove_mappings: 100000")
     (folder / "proofs.yaml").write_text(text)
     done = archloom("run", "proofs.yaml", "--out", "proofs", cwd=folder)
     front = read_front(folder / "proofs")

@@ -22,6 +22,7 @@ class WholeGroups(NamedTuple):
     Attributes:
         kinds, layers, sizes: int64[n], for each member of each group the kind of edge, the layer,
             and the number of the size in which it runs.
+        made: int64[n, 2], rows and columns of its result that a member makes.
         members: int64[K], how many each group has.
         fetched, stored: int64[K], words of maps of an image.
         weights: int64[K], words of weights; what layers share counts once.
@@ -32,6 +33,7 @@ class WholeGroups(NamedTuple):
     kinds: Ints
     layers: Ints
     sizes: Ints
+    made: Ints
     members: Ints
     fetched: Ints
     stored: Ints
@@ -70,6 +72,7 @@ class WholeGroupsOf:
             of,
             layers,
             self._numbers.of(layers, *made.T),
+            made,
             kinds.members,
             fetched,
             stored,

@@ -17,11 +17,13 @@ from archloom.search.fusion.nest import NestFacts, NestLimit, nestable, nests_be
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan
 
-from ..plan_evaluator import MemoizedPlanEvaluator
-from .nest_options import NestWay
-from .option_batch import GroupWay
-from .shortest_path import LeastProductPaths
-from .single_buffer_options import SingleBufferOptions
+from ...plan_evaluator import MemoizedPlanEvaluator
+from ..nest_options import NestWay
+from ..option_batch import GroupWay
+from ..shortest_path import LeastProductPaths
+from ..single_buffer_options import SingleBufferOptions
+from .space_bound import listed_bounds
+from .step_bounds import least_of_kinds, unbounded
 
 #: layers, kinds of steps, options of all of them, and options that are priced, up to which a
 #: network is small (ours)
@@ -58,12 +60,11 @@ def prove_best(
         best: ln EDP (J s) of the best plan that is known.
     """
     kinds, hardware = options.edges(), evaluator.hardware
-    optional = hardware.fusion_level is None or hardware.levels[-2].optional
     small = len(evaluator.network.layers) <= _MOST_LAYERS and len(kinds.members) <= _MOST_KINDS
     masked = any(layer.mask is not None for layer in evaluator.network.layers)
-    # what passes an optional buffer by takes less than what is known of it; of a mask it is known
-    # how many tiles it leaves, not in which iterations
-    if best == inf or optional or masked or not small or not kinds.complete:
+    # of a mask it is known how many tiles it leaves, not in which iterations
+    why = unbounded(evaluator.network, hardware)
+    if best == inf or why is not None or masked or not small or not kinds.complete:
         return False
     product = exp(best) * 1e12 * hardware.frequency_mhz * 1e6
     search = _EveryStep(evaluator, options, product * (1 - _EQUAL))
@@ -91,6 +92,8 @@ class _EveryStep:
         self._evaluator, self._options, self._most = evaluator, options, most
         self._kinds = options.edges()
         self._leakage_pj = access_costs(evaluator.hardware).leakage_pj_per_cycle
+        # that each kind of step takes at the least, however it runs
+        self._whole = least_of_kinds(evaluator.network, evaluator.hardware, options.whole)
         self._steps: list[_Step] = []
         # energy and cycles that each kind of step takes at the least
         self._least = np.full((len(self._kinds.members), 2), np.inf)
@@ -131,9 +134,9 @@ class _EveryStep:
         return [NestFacts(network, layers, self._evaluator.hardware, split) for split in splits]
 
     def _list_tilings(self, kind: int) -> Floats:
-        batch = self._options.every_tiling(kind)
-        energy, cycles = batch.energies, batch.latencies
-        figures = np.stack([energy + self._leakage_pj * cycles, cycles], axis=1)
+        found = listed_bounds(self._options, kind, self._whole[kind], self._leakage_pj)
+        assert found is not None, "nothing has masks"
+        batch, figures = found
         self._add(kind, list(batch.ways), figures)
         return figures
 

@@ -5,18 +5,16 @@ import pytest
 
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.hardware import access_costs
-from archloom.search.fusion.joint import proof
-from archloom.search.fusion.joint.planner import PROVEN, JointPlanner, group_options
-from archloom.search.fusion.joint.single_buffer_options import SingleBufferOptions
+from archloom.search.fusion.joint.planner import PROVEN, JointPlanner
+from archloom.search.fusion.joint.proofs import small_networks
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
-from archloom.space.errors import Infeasible
 
-from ....cases.small_designs import chain, cheap_evaluator, three_levels
-from ....cases.small_nests import longer_case
-from ....cases.sweeps import sweep
-from ....oracles.enumerated_steps import least_product
+from .....cases.small_designs import chain, cheap_evaluator, three_levels
+from .....cases.small_nests import longer_case
+from .....cases.sweeps import sweep
+from .....oracles.enumerated_steps import least_product
 
 
 def evaluator(seed: int) -> MemoizedPlanEvaluator:
@@ -41,23 +39,6 @@ def test_no_plan_is_better_than_one_that_is_proven(seed: int) -> None:
         assert least_product(price, product) >= product * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("seed", sweep(range(1, 30), sample=1))
-def test_tilings_cost_no_less_than_their_bounds(seed: int) -> None:
-    price = evaluator(seed)
-    options = group_options(price)
-    assert isinstance(options, SingleBufferOptions)
-    few = 0
-    for kind in range(len(options.edges().members)):
-        batch = options.every_tiling(kind)
-        for way, energy, cycles in zip(batch.ways, batch.energies, batch.latencies, strict=True):
-            cost = price.group(way.group, way.residents)
-            if not isinstance(cost, Infeasible):
-                assert energy <= cost.dynamic_pj
-                assert cycles <= cost.latency_cycles
-                few += 1
-    assert few > 50
-
-
 def test_nothing_is_said_where_bounds_would_not_hold() -> None:
     """What passes a buffer by takes less than what goes through it."""
     net, spads = chain(2, size=8, channels=4), (16, 16, 16)
@@ -69,7 +50,7 @@ def test_nothing_is_said_where_bounds_would_not_hold() -> None:
 
 
 def test_large_networks_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "_MOST_LAYERS", 2)
+    monkeypatch.setattr(small_networks, "_MOST_LAYERS", 2)
     hardware = three_levels(256, (16, 16, 16))
     for layers, said in ((2, (PROVEN,)), (3, ())):
         planner = JointPlanner(cheap_evaluator(chain(layers, size=8, channels=4), hardware))
@@ -80,7 +61,7 @@ def test_what_is_not_all_priced_is_not_called_proven(monkeypatch: pytest.MonkeyP
     """Its plan is none the worse than before."""
     ends = []
     for most in (512, 1):
-        monkeypatch.setattr(proof, "_MOST_PRICED", most)
+        monkeypatch.setattr(small_networks, "_MOST_PRICED", most)
         planner = JointPlanner(evaluator(12))
         ends.append(planner.advance(planner.start(0), 10**6))
     assert [state.notes for state in ends] == [(PROVEN,), ()]

@@ -17,7 +17,7 @@ from archloom.search.mapping.exact.energy_latency_front import front
 from archloom.search.mapping.exact.search import ExactMapping
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.random_sampling import RandomMapping
-from archloom.search.software.plan_proof import ProvenPlan, _Chosen, _Lines, proven_plan
+from archloom.search.software.prove_mappings import ProvenPlan, _Chosen, _Lines, proven_plan
 from archloom.search.software.search import (
     SoftwareSettings,
     SoftwareTask,
@@ -208,7 +208,7 @@ def test_a_trial_with_a_proof_records_what_it_costs() -> None:
     nets = (network("tiny_cnn"), TINY)
     settings = SoftwareSettings(fusion="none", mapping="exact", factors="exact")
     plain = advance(SoftwareTask(EDGE, nets, settings, 3), None, 1)
-    better = advance(SoftwareTask(EDGE, nets, replace(settings, plan_proof=10**6), 3), None, 1)
+    better = advance(SoftwareTask(EDGE, nets, replace(settings, prove_mappings=10**6), 3), None, 1)
     for net in nets:
         one, other = better.networks[net.name], plain.networks[net.name]
         assert one.edp_js <= other.edp_js
@@ -224,10 +224,10 @@ def test_a_trial_with_a_proof_records_what_it_costs() -> None:
 
 
 def test_fused_trials_are_proven_too() -> None:
-    settings = SoftwareSettings(mapping="exact", factors="exact", plan_proof=10**6)
+    settings = SoftwareSettings(mapping="exact", factors="exact", prove_mappings=10**6)
     for hardware in (EDGE, several((2, 2))):
         plain = advance(
-            SoftwareTask(hardware, (TINY,), replace(settings, plan_proof=0), 3), None, 6
+            SoftwareTask(hardware, (TINY,), replace(settings, prove_mappings=0), 3), None, 6
         )
         found = advance(SoftwareTask(hardware, (TINY,), settings, 3), None, 6)
         one, other = found.networks["tiny_mobile"], plain.networks["tiny_mobile"]
@@ -238,9 +238,9 @@ def test_fused_trials_are_proven_too() -> None:
 def test_unproven_mappings_leave_a_gap() -> None:
     """With few evaluations and factors of any size little is proven, and the bound says so."""
     settings = SoftwareSettings(fusion="none", mapping="local", mapping_evaluations=60)
-    few = advance(SoftwareTask(EDGE, (TINY,), replace(settings, plan_proof=60), 3), None, 1)
+    few = advance(SoftwareTask(EDGE, (TINY,), replace(settings, prove_mappings=60), 3), None, 1)
     one = few.networks["tiny_mobile"]
-    best = SoftwareSettings(fusion="none", mapping="exact", plan_proof=10**6)
+    best = SoftwareSettings(fusion="none", mapping="exact", prove_mappings=10**6)
     known = advance(SoftwareTask(EDGE, (TINY,), best, 3), None, 1).networks["tiny_mobile"]
     assert one.least_edp_js() < one.edp_js
     assert one.least_edp_js() <= known.edp_js <= one.edp_js
@@ -253,5 +253,5 @@ def test_a_problem_with_a_price_is_another_problem() -> None:
     assert priced.setup.leakage_pj == plain.setup.leakage_pj + 2.5
     with pytest.raises(ValueError, match="cycle_pj must be a number from 0"):
         replace(plain, cycle_pj=-1.0)
-    with pytest.raises(ValueError, match="plan_proof is -1, must be at least 0"):
-        SoftwareSettings(plan_proof=-1)
+    with pytest.raises(ValueError, match="prove_mappings is -1, must be at least 0"):
+        SoftwareSettings(prove_mappings=-1)

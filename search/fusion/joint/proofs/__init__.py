@@ -1,0 +1,17 @@
+"""What the joint planner proves of its plans.
+
+``step_bounds.py`` first: what each step of the cut graph takes at the least, however it runs.
+``space_bound.py`` has the least EDP of all paths of such steps, and prices steps until it is near
+that of the best plan; ``small_networks.py`` lists all options of a small network, nests as well.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .small_networks import prove_best as prove_best
+    from .space_bound import SpaceProof as SpaceProof, prove_space as prove_space
+    from .step_bounds import least_of_kinds as least_of_kinds, unbounded as unbounded
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,171 @@
+"""The least EDP of all paths through the cut graph: a bound of every plan of the planner's space.
+
+Energy and latency of a path are sums over its steps. With figures that no way to run a step goes
+below, the path of least product bounds every path. It is found again and again; its steps are first
+bounded as a whole, then by tiling, then priced, each only once it lies on that path, so that the
+bound rises until it meets the best plan or the effort is spent.
+"""
+
+from math import exp, inf, log
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators import Floats, access_costs
+from archloom.evaluators.fusion.buffer import streams
+from archloom.space import Infeasible
+from archloom.space.fusion import FusionPlan
+
+from ...plan_evaluator import MemoizedPlanEvaluator
+from ..group_options import GroupOptions
+from ..option_batch import GroupWay, OptionBatch
+from ..shortest_path import LeastProductPaths, Path
+from .step_bounds import least_of_kinds
+
+#: relative difference of energy x latency that is none: the order of sums makes as much
+_EQUAL: Final = 1e-9
+
+
+class SpaceProof(NamedTuple):
+    """What is known of all plans of the space.
+
+    Attributes:
+        bound: ln of an EDP (J s) that none of them is below.
+        better: a plan that is better than the best one known, if there is one.
+        steps: kinds of steps that were listed or priced.
+    """
+
+    bound: float
+    better: FusionPlan | None
+    steps: int
+
+
+def prove_space(
+    evaluator: MemoizedPlanEvaluator, options: GroupOptions, best: float, most: int
+) -> SpaceProof:
+    """Bound the EDP of all paths, until no better one is left or the effort is spent.
+
+    Args:
+        evaluator, options: of the plans; :func:`.step_bounds.unbounded` has nothing against them.
+        best: ln EDP (J s) of the best plan that is known.
+        most: steps that are listed by tiling or priced.
+    """
+    hardware = evaluator.hardware
+    # energy of all images in pJ x cycles, from J s of one
+    unit = 1e-12 / (evaluator.network.batch * hardware.frequency_mhz * 1e6)
+    search = _Steps(evaluator, options)
+    known = exp(best) / unit
+    least = search.raise_bound(known * (1 - _EQUAL), most)
+    better = search.plan_below(known * (1 - _EQUAL))
+    bound = log(least * unit) if least < inf else best
+    return SpaceProof(bound, better, search.spent)
+
+
+def listed_bounds(
+    options: GroupOptions, kind: int, least: Floats, leakage_pj: float
+) -> tuple[OptionBatch, Floats] | None:
+    """Return the ways to run a kind of step besides nests, and float64[n, 2], energy with leakage
+    and cycles that no mapping of each goes below; None if they are not listed.
+
+    Args:
+        options, kind: of the step.
+        least: float64[2], of any way.
+        leakage_pj: of the chip, in a cycle.
+    """
+    batch = options.every_tiling(kind)
+    if batch is None:
+        return None
+    cycles = batch.latencies
+    figures = np.stack([batch.energies + leakage_pj * cycles, cycles], axis=1)
+    figures = np.maximum(figures, least)
+    # a layer by itself reuses weights over images and reads no padding, what tiles do not
+    figures[[streams(way.group) for way in batch.ways]] = least
+    return batch, figures
+
+
+class _Steps:
+    """Rows of all steps: the first K bound kinds of steps as a whole, others are ways to run one.
+
+    Args:
+        evaluator, options: of the plans.
+    """
+
+    def __init__(self, evaluator: MemoizedPlanEvaluator, options: GroupOptions) -> None:
+        self._evaluator, self._options = evaluator, options
+        self._kinds = options.edges()
+        self._leakage_pj = access_costs(evaluator.hardware).leakage_pj_per_cycle
+        self._figures = least_of_kinds(evaluator.network, evaluator.hardware, options.whole)
+        self._count = len(self._figures)
+        self._ways: list[GroupWay | None] = [None] * self._count
+        # rows about which nothing more can be found out, and those that were priced
+        self._done, self._exact = set[int](), set[int]()
+        self._nestable: NDArray[np.bool_] = options.nestable
+        self._paths = self._new_paths()
+        #: kinds of steps that were listed or priced
+        self.spent = 0
+
+    def _new_paths(self) -> LeastProductPaths:
+        kinds = self._kinds
+        starts, ends = kinds.edges.starts, kinds.edges.ends
+        return LeastProductPaths(kinds.cuts, starts, ends, kinds.kinds, kinds.burdens)
+
+    def raise_bound(self, known: float, most: int) -> float:
+        """Return energy x latency that no path is below, at most ``known``."""
+        while True:
+            path = self._paths.least_product(self._figures)
+            if path is None or path.product >= known:
+                return inf
+            rows = [row for row in dict.fromkeys(path.rows) if row not in self._done]
+            if not rows or self.spent >= most:
+                return path.product
+            unlisted = [row for row in rows if row < self._count]
+            for row in unlisted or rows:
+                self.spent += 1
+                self._done.add(row)
+                self._list(row) if unlisted else self._price(row)
+
+    def _list(self, kind: int) -> None:
+        """Put the ways to run a kind of step in the place of its bound, which stays for nests."""
+        found = listed_bounds(self._options, kind, self._figures[kind], self._leakage_pj)
+        if found is None:
+            return
+        batch, figures = found
+        first = len(self._figures)
+        rows = list(range(first, first + len(figures)))
+        self._figures = np.concatenate([self._figures, figures])
+        self._ways += batch.ways
+        if self._nestable[kind]:
+            rows = [kind, *rows]
+        self._paths.replace(kind, rows)
+        if not rows:
+            self._drop_larger(kind)
+
+    def _drop_larger(self, small: int) -> None:
+        """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""
+        larger = self._kinds.containing(small) & ~self._nestable
+        for kind in np.flatnonzero(larger).tolist():
+            self._figures[kind] = inf
+
+    def _price(self, row: int) -> None:
+        way = self._ways[row]
+        assert way is not None, "whole kinds of steps are listed"
+        cost = self._evaluator.group(way.group, way.residents)
+        if isinstance(cost, Infeasible):
+            self._figures[row] = inf
+            return
+        cycles = cost.latency_cycles
+        self._figures[row] = cost.dynamic_pj + self._leakage_pj * cycles, cycles
+        self._exact.add(row)
+
+    def plan_below(self, known: float) -> FusionPlan | None:
+        """Return the best plan of steps that were priced, if it is below what is known."""
+        figures = np.full_like(self._figures, inf)
+        exact = sorted(self._exact)
+        figures[exact] = self._figures[exact]
+        self._paths.reconsider()
+        path: Path | None = self._paths.least_product(figures)
+        if path is None or path.product >= known:
+            return None
+        ways = [way for row in path.rows if (way := self._ways[row]) is not None]
+        return self._options.plan(ways, [self._kinds.edges[edge] for edge in path.edges])

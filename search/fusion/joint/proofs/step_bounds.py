@@ -1,0 +1,191 @@
+"""Energy and latency that no way to run a step goes below: any tiling, any nest, any mappings.
+
+Inside the buffer each layer costs at least as much as the whole layer of all images with its
+operands in the buffer (docs/explanation/bounds.md, "Networks": tiles add up to no less). Over DRAM
+move at least the weights of the group once, the maps that it reads and finds in no pin once, and
+the results that leave it.
+"""
+
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators import Floats, access_costs
+from archloom.evaluators.bounds import (
+    Design,
+    Prices,
+    design_and_prices,
+    layer_bound,
+    layer_costs,
+    needed,
+    tile_rounding,
+)
+from archloom.evaluators.loopnest import vector_cost
+from archloom.search.fusion.joint.cuts import WholeGroups
+from archloom.space import Infeasible
+from archloom.space.hardware import Cores, Hardware, fusion_cores
+from archloom.space.workload import (
+    INPUTS,
+    NO_ZEROS,
+    OUTPUTS,
+    TENSORS,
+    WEIGHTS,
+    Layer,
+    Network,
+    P,
+    Q,
+)
+
+from ...group_equivalence import layer_kinds
+
+#: a layer, and rows and columns of its result that are made
+_Size: TypeAlias = tuple[int, int, int]
+
+#: share that the order of floating-point sums may take off a bound (ours)
+_SUMS: Final = 1e-10
+
+
+def unbounded(network: Network, hardware: Hardware) -> str | None:
+    """Return why steps of a network have no such bounds on a design; None if they have."""
+    if isinstance(fusion_cores(hardware), Infeasible):
+        return "nothing is fused on this hardware"
+    if hardware.levels[-2].optional:
+        return f"operands may bypass {hardware.levels[-2].name}"
+    if any(one.density != (1.0, 1.0) or one.packed_words is not None for one in network.layers):
+        return "zeros of the network spare work"
+    if any(hardware.bits(-1, tensor) != hardware.word_bits for tensor in TENSORS):
+        return "words in DRAM are of another size than on the chip"
+    if network.folded:
+        return "layers of the network are folded"
+    return None
+
+
+def least_of_kinds(network: Network, hardware: Hardware, whole: WholeGroups) -> Floats:
+    """Return float64[K, 2], energy (pJ, with leakage) and cycles of each kind of step.
+
+    Args:
+        network, hardware: what runs where, of which :func:`unbounded` says nothing.
+        whole: the groups of the kinds in one piece.
+    """
+    cores = fusion_cores(hardware)
+    assert isinstance(cores, Cores), "groups can be fused"
+    count, images = len(whole.members), network.batch
+    inside = _inside(network, cores.one, whole)
+    energy: Floats = np.bincount(whole.kinds, inside[0], count).astype(np.float64)
+    # at best all cores work on it all the time
+    cycles: Floats = np.bincount(whole.kinds, inside[1], count) / cores.count
+    costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
+    fill = float(costs.write_pj[-2, INPUTS]) / buffer.width_words
+    read, store = (
+        float(of) / dram.width_words
+        for of in (costs.read_pj[-1, INPUTS], costs.write_pj[-1, OUTPUTS])
+    )
+    weight = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words
+    weight += fill if "weights" in buffer.keeps else 0.0
+    fetched, stored = whole.fetched * images * _read_share(network, whole), whole.stored * images
+    moved = whole.weights * weight + fetched * (read + fill) + stored * store
+    energy += moved * tile_rounding(hardware, 1.0).dram
+    cycles = np.maximum(cycles, (whole.weights + fetched + stored) / dram.bandwidth_words)
+    if cores.count > 1:
+        # by itself a layer runs on the whole chip
+        for n in np.flatnonzero(whole.members[whole.kinds] == 1).tolist():
+            bound = layer_bound(network.layers[whole.layers[n]], hardware)
+            kind = whole.kinds[n]
+            energy[kind], cycles[kind] = bound.dynamic_pj, bound.latency_cycles
+    energy += costs.leakage_pj_per_cycle * cycles
+    return np.stack([energy, np.maximum(cycles, 1.0)], axis=1) * (1 - _SUMS)
+
+
+def _read_share(network: Network, whole: WholeGroups) -> Floats:
+    """float64[K], share of the maps that each kind of step fetches that it needs, at the least.
+
+    Tiles leave out rows and columns that a window's stride skips. Where some results of a member
+    are not needed for that reason, no share of what the members before it read is known.
+    """
+    shares = np.ones(len(network.layers))
+    for i, layer in enumerate(network.layers):
+        windows = zip((layer.p, layer.q), (layer.r, layer.s), layer.input_size, strict=True)
+        for made, taps, side in windows:
+            shares[i] *= min(1.0, made * taps / side)
+    shares[_partly_needed(network)] = 0.0
+    begins = np.cumsum(whole.members) - whole.members
+    least: Floats = np.minimum.reduceat(shares[whole.layers], begins)
+    return least
+
+
+def _partly_needed(network: Network) -> NDArray[np.bool_]:
+    """bool[L], layers of which some results are read by nothing."""
+    made = np.array([layer.p * layer.q for layer in network.layers])
+    partly: NDArray[np.bool_] = np.array(needed(network).outputs) < made
+    return partly
+
+
+def _inside(network: Network, core: Hardware, whole: WholeGroups) -> tuple[Floats, Floats]:
+    """float64[n], energy without DRAM and without leakage, and cycles on one core, of each member
+    of each kind, for all images."""
+    kinds = np.array(layer_kinds(network), np.int64)
+    first = np.unique(kinds, return_index=True)[1]
+    keys = np.stack([first[kinds[whole.layers]], whole.made[:, 0], whole.made[:, 1]], axis=1)
+    sizes, of = np.unique(keys, axis=0, return_inverse=True)
+    costs = _costs_of(network, core, [tuple(size) for size in sizes.tolist()])
+    energy, cycles = costs[of.ravel()].T
+    return energy, cycles
+
+
+def _costs_of(network: Network, core: Hardware, sizes: list[_Size]) -> Floats:
+    """float64[n, 2], least energy and cycles of layers of all images, of which some rows and
+    columns are made."""
+    left = tile_rounding(core, 1.0)
+    found = np.zeros((len(sizes), 2))
+    nests = [n for n, (i, *_) in enumerate(sizes) if network.layers[i].uses_macs]
+    for n, (i, rows, columns) in enumerate(sizes):
+        if not network.layers[i].uses_macs:
+            figures = _operator(network.layers[i], core, rows, columns)
+            found[n] = figures[0] * left.vectors, figures[1]
+    if nests:
+        loops = [_loops(network.layers[sizes[n][0]], *sizes[n][1:]) for n in nests]
+        bounds, windows = (np.array(part, np.int64) for part in zip(*loops, strict=True))
+        costs = layer_costs(*_in_buffer(core), bounds, windows)
+        spared = bounds.prod(axis=1, dtype=np.float64) * left.mac_pj
+        share = min(left.buffer, left.vectors)
+        costs[:, 0] = np.maximum(0.0, costs[:, 0] * share - spared)
+        found[nests] = costs
+    # of a mask's tiles none is left out of which some pair is seen
+    seen = np.array([layer.pairs[0] / layer.pairs[1] for layer in network.layers])
+    # tiles leave out results that nothing reads
+    seen[_partly_needed(network)] = 0.0
+    costs_seen: Floats = found * seen[[i for i, *_ in sizes]][:, None]
+    return costs_seen
+
+
+def _operator(layer: Layer, core: Hardware, rows: int, columns: int) -> tuple[float, float]:
+    """Energy and cycles of an operator of the vector unit, weights at hand or not."""
+    # accesses are rounded up once for all images where the layer runs by itself
+    costs = [
+        vector_cost(layer, core, layer.n * rows, columns, staged=True, resident=stays)
+        for stays in (False, True)
+    ]
+    energies = [cost.dynamic_pj - float(cost.energy_pj[-1].sum()) for cost in costs]
+    return min(energies), float(min(cost.latency_cycles for cost in costs))
+
+
+def _loops(
+    layer: Layer, rows: int, columns: int
+) -> tuple[list[int], list[tuple[int, int, int, int]]]:
+    """Loop bounds and window of a layer of all images."""
+    bounds = list(layer.bounds)
+    bounds[P], bounds[Q] = rows, columns
+    window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
+    return bounds, list(window)
+
+
+@lru_cache(maxsize=64)
+def _in_buffer(core: Hardware) -> tuple[Design, Prices]:
+    """Design and prices as if all operands lived in the shared buffer, and DRAM cost nothing."""
+    staged = ("weights" in core.levels[-2].keeps, True, True)
+    design, prices = design_and_prices(core, NO_ZEROS, staged)
+    accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
+    accesses[-1] = ports[:, -1] = 0.0
+    return design, prices._replace(accesses_pj=accesses, ports=ports)
