@@ -11,8 +11,8 @@ steps of the array; with AccelForge's model, Archloom's plan has such reads. CPU
 core, Archloom's after compilation.
 
 The time of AccelForge's plan is that of its loops as a nest of Archloom, with the first fetch, the
-last store and waits for what the buffer has no space to prefetch. In the ratio without waits it is
-that of AccelForge's counts, which have none of these, while Archloom's plan is charged for them.
+last store and waits for what the buffer has no space to prefetch. The ratio without waits is to
+AccelForge's counts, which have none of these, while Archloom's plan is charged for them.
 """
 
 import argparse

@@ -25,12 +25,11 @@ _DIMS: Final = {
 }
 
 
-def group_time(found: dict[str, Any], cascade: Cascade, price: MemoizedPlanEvaluator) -> int:
-    """Return the least cycles that AccelForge's loops around all products take as a nest of
-    Archloom; 0 if they are no such nest.
-
-    Layers take the time of Archloom's mappings inside. It says something of AccelForge's plan only
-    if no layer takes longer than there, so that it is 0 otherwise, too.
+def as_nest(
+    found: dict[str, Any], cascade: Cascade, price: MemoizedPlanEvaluator
+) -> GroupCost | None:
+    """Return what AccelForge's loops around all products cost as a nest of Archloom, with
+    Archloom's mappings inside; None if they are no such nest.
 
     Args:
         found: what AccelForge recorded.
@@ -39,16 +38,20 @@ def group_time(found: dict[str, Any], cascade: Cascade, price: MemoizedPlanEvalu
     """
     nest = loop_nest(found["tree"], cascade)
     if nest is None:
-        return 0
+        return None
     cost = price.group(FusionGroup(tuple(range(len(cascade.products))), nest=nest))
-    if not isinstance(cost, GroupCost):
-        return 0
+    return cost if isinstance(cost, GroupCost) else None
+
+
+def no_slower(cost: GroupCost, found: dict[str, Any], cascade: Cascade) -> bool:
+    """Return whether no product takes longer inside a nest than in AccelForge's mapping: then the
+    mapping is no faster than the nest."""
     for share, name in zip(cost.layers, cascade.results, strict=True):
         cycles = found["counts"][name]["cycles"]
         chip = sum(times * tile.chip_cycles for times, tile in share.evaluations)
         if chip > max(cycles.get(unit, 0) for unit in ("MAC", "buffer")):
-            return 0
-    return cost.latency_cycles
+            return False
+    return True
 
 
 def loop_nest(tree: Sequence[str], cascade: Cascade) -> LoopNest | None:

@@ -16,7 +16,7 @@ from archloom.space.hardware.effects import DrainReads
 from benchmarks import other_interpreter
 
 from .cases import Case
-from .nest import group_time
+from .nest import as_nest, no_slower
 from .translation import Price, archloom_price
 
 #: what was found to be needed: the wheels that pip takes are enough
@@ -91,10 +91,19 @@ def evaluator_of(case: Case, drain_reads: DrainReads = "free") -> MemoizedPlanEv
 
 
 def theirs_here(case: Case, found: dict[str, Any]) -> Price:
-    """Return the price of AccelForge's best mapping in Archloom's terms, waits included."""
-    price = archloom_price(found, case.cascade, case.design)
-    least = group_time(found, case.cascade, evaluator_of(case))
-    return Price(price.energy_pj, max(price.latency_cycles, least))
+    """Return the price of AccelForge's best mapping in Archloom's terms, waits included.
+
+    Where an operator differs it is that of AccelForge's loops with Archloom's operator.
+    """
+    counted = archloom_price(found, case.cascade, case.design)
+    cost = as_nest(found, case.cascade, evaluator_of(case))
+    if cost is None:
+        return counted
+    if case.unequal:
+        return Price(cost.dynamic_pj, cost.latency_cycles)
+    if not no_slower(cost, found, case.cascade):
+        return counted
+    return Price(counted.energy_pj, max(counted.latency_cycles, cost.latency_cycles))
 
 
 def plan(case: Case, planner: str, drain_reads: DrainReads = "free") -> dict[str, Any]:
