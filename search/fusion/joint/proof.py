@@ -68,7 +68,8 @@ def prove_best(
     # how many tiles it leaves, not in which iterations
     if best == inf or optional or masked or not small or not kinds.complete:
         return False
-    product = exp(best) * 1e12 * hardware.frequency_mhz * 1e6
+    # energy is that of all images, but EDP that of one image x the latency of all
+    product = exp(best) * 1e12 * hardware.frequency_mhz * 1e6 * evaluator.network.batch
     search = _EveryStep(evaluator, options, product * (1 - _EQUAL))
     if not search.list_tilings():
         return False
