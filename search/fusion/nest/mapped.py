@@ -29,7 +29,7 @@ from .facts import NestFacts
 from .fits import StaysOfCell
 
 #: tiles that are mapped for a group, at the most (ours): small groups have some hundred
-_MOST_TILES: Final = 512
+_MOST_TILES: Final = 1024
 
 
 class _Work(NamedTuple):
