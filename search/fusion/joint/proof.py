@@ -27,7 +27,7 @@ from .single_buffer_options import SingleBufferOptions
 #: network is small (ours)
 _MOST_LAYERS: Final = 8
 _MOST_KINDS: Final = 512
-_MOST_OPTIONS: Final = 2**13
+_MOST_OPTIONS: Final = 2**15
 _MOST_PRICED: Final = 2**9
 
 #: paths that are priced before tiles of nests are mapped (ours): most proofs end sooner

@@ -29,7 +29,7 @@ from .facts import NestFacts
 from .fits import StaysOfCell
 
 #: tiles that are mapped for a group, at the most (ours): small groups have some hundred
-_MOST_TILES: Final = 1024
+_MOST_TILES: Final = 2048
 
 
 class _Work(NamedTuple):
