@@ -4,7 +4,7 @@
 
 Each network is planned on each preset: layer by layer, and fused by ``joint``. The table says for
 each plan how far it is above its least EDP at the most, by what is proven of its mappings one by
-one and by ``prove_mappings``; by how much the latter lowers the EDP; and the CPU seconds of both parts.
+one and by ``prove_mappings``; by how much the latter lowers the EDP; and CPU seconds of both parts.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--factors", default="exact", help="exact, padded or imperfect")
     parser.add_argument("--evaluations", type=int, default=100_000)
     options = parser.parse_args()
-    print("| network | preset | planner | gap, one by one, % | gap, prove_mappings, % | EDP lower, % |"
+    print("| network | preset | planner | gap, one by one, % | gap, together, % | EDP lower, % |"
           " CPU s | more CPU s |")  # fmt: skip
     print("|---" * 8 + "|")
     for name in options.presets:

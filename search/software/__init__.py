@@ -14,7 +14,6 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .breakdown import breakdown_of as breakdown_of
     from .packing import pack as pack, unpack as unpack
-    from .prove_mappings import ProvenPlan as ProvenPlan, proven_plan as proven_plan
     from .planners import (
         abilities_of as abilities_of,
         fusion_search as fusion_search,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         undivided as undivided,
         without_sub_batches as without_sub_batches,
     )
+    from .prove_mappings import ProvenPlan as ProvenPlan, proven_plan as proven_plan
     from .result import (
         GROUP_FIGURES as GROUP_FIGURES,
         NetworkResult as NetworkResult,

@@ -23,8 +23,8 @@ from archloom.space.workload import Network
 from ..seeds import derived_seed
 from .breakdown import breakdown_of
 from .packing import pack
-from .prove_mappings import ProvenPlan, proven_plan
 from .planners import fusion_search
+from .prove_mappings import ProvenPlan, proven_plan
 from .result import NetworkResult, SoftwareResult
 from .serving import Sharing, together_costs
 from .shared_budget import SharedSearch, SharedState
@@ -60,8 +60,8 @@ class SoftwareSettings:
         budget: ``plans`` (it is plans, whatever the mappings are) or ``shared`` (each unit of it is
             a plan, or a better mapping of the best one:
             :mod:`archloom.search.software.shared_budget`).
-        prove_mappings: mappings tried for each layer, tile and residency of the best plan, to lower the
-            EDP of the plan as a whole and to prove it; 0 for none.
+        prove_mappings: mappings tried for each layer, tile and residency of the best plan, to lower
+            the EDP of the plan as a whole and to prove it; 0 for none.
         fusion_options, mapping_options: other options of both searches, by name.
 
     Old names (:data:`archloom.search.registry.RENAMED`) become today's. The defaults are what

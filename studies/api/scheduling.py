@@ -96,8 +96,8 @@ def schedule(
         evaluations: maximum number of plans that are evaluated.
         mapping: name of the mapping search.
         mapping_evaluations: maximum number of evaluations for each mapping.
-        prove_mappings: maximum number of evaluations for each mapping of the best plan, to lower the
-            EDP of the plan as a whole and to prove how far it can be lowered; 0 for none.
+        prove_mappings: maximum number of evaluations for each mapping of the best plan, to lower
+            the EDP of the plan as a whole and to prove how far it can be lowered; 0 for none.
         factors: ``imperfect``, ``padded`` or ``exact``, as in a study file.
         seed: seed of all random numbers.
         batch: inferences of a pass (default: that of the network; if it is 1, that of the

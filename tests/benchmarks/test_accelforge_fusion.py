@@ -23,6 +23,7 @@ PARTS = "benchmarks.fusion.beside_accelforge"
 script: Any = importlib.import_module("benchmarks.fusion.accelforge_fusion")
 cases: Any = importlib.import_module(f"{PARTS}.cases")
 cascade: Any = importlib.import_module(f"{PARTS}.cascade")
+nest: Any = importlib.import_module(f"{PARTS}.nest")
 runs: Any = importlib.import_module(f"{PARTS}.runs")
 translation: Any = importlib.import_module(f"{PARTS}.translation")
 
@@ -122,17 +123,63 @@ def test_results_of_pes_are_read_once_more_as_they_leave() -> None:
     name, made = "edge_decode_512", "QK"
     case, found = CASES[name], RECORDED["cases"][name]
     problem = MappingProblem.of_layer(case.cascade.network().layers[0], case.design.hardware())
-    cost = mapped_cost(problem, Mapping.from_text("WIO:C4// WIO:K32//C16 WIO:K16.G8//"))
+    cost = mapped_cost(
+        problem, Mapping.from_text("--O:C4// -I-:// W--:K32// WIO://C16 WIO:K16.G8//")
+    )
     line, counts = case.cascade.products[0], found["counts"][made]
     assert translation.added_up(line, found["loops"][made], case.cascade) == 16
     arguments = (line, counts["words"], found["loops"][made], case.cascade, case.design)
     # 512 scores of 8 heads, each a sum over 16 PEs, that never go to DRAM
     assert translation.drained_pj(*arguments) == 8 * 512 * 16 * case.design.spad_pj
-    assert level(counts, "spad_weights", "K") == cost.words[0, 0]
+    assert level(counts, "spad_weights", "K") == cost.words[2, 0]
     # AccelForge fills queries into PEs anew for each of 16 tiles of keys, Archloom once
-    assert level(counts, "spad_inputs", "Q") - 8 * 64 * 15 == cost.words[0, 1]
+    assert level(counts, "spad_inputs", "Q") - 8 * 64 * 15 == cost.words[1, 1]
     assert level(counts, "spad_outputs", made) - 8 * 512 * 16 == cost.words[0, 2]
     assert counts["cycles"]["MAC"] == 8 * 512 * 4
+
+
+@pytest.mark.parametrize("name", ["edge_attention_256", "mlp_256", "multi_query_512"])
+def test_loops_of_accelforge_are_a_nest_that_costs_the_same(name: str) -> None:
+    """With Archloom's mappings inside; only waits come on top of AccelForge's cycles."""
+    case, found = CASES[name], RECORDED["cases"][name]
+    cost = nest.as_nest(found, case.cascade, runs.evaluator_of(case))
+    counted = translation.archloom_price(found, case.cascade, case.design)
+    # AccelForge adds up in single precision
+    assert cost.dynamic_pj == pytest.approx(counted.energy_pj, rel=1e-6)
+    busy = sum(share.latency_cycles for share in cost.layers)
+    assert busy == counted.latency_cycles
+    theirs = runs.theirs_here(case, found)
+    assert theirs.energy_pj == counted.energy_pj
+    assert theirs.latency_cycles == busy + cost.wait_cycles > busy
+    # a mapping inside that takes longer than AccelForge's says nothing of its time
+    faster = json.loads(json.dumps(found))
+    for counts in faster["counts"].values():
+        counts["cycles"] = dict.fromkeys(counts["cycles"], 1)
+    assert not nest.no_slower(cost, faster, case.cascade)
+
+
+def test_another_operator_is_priced_as_archloom_has_it() -> None:
+    case, found = CASES["softmax_256"], RECORDED["cases"]["softmax_256"]
+    cost = nest.as_nest(found, case.cascade, runs.evaluator_of(case))
+    assert runs.theirs_here(case, found) == translation.Price(cost.dynamic_pj, cost.latency_cycles)
+    assert runs.plan(case, "joint")["price"].edp_js < cost.dynamic_pj * cost.latency_cycles * 1e-21
+
+
+def test_loops_that_are_no_nest_around_all_products_are_none() -> None:
+    for name in ("projected_256", "chain_of_1_128", "large_reduction"):
+        case, found = CASES[name], RECORDED["cases"][name]
+        assert nest.loop_nest(found["tree"], case.cascade) is None
+        counted = translation.archloom_price(found, case.cascade, case.design)
+        assert runs.theirs_here(case, found) == counted
+
+
+def test_heads_that_share_keys_are_one_loop_with_their_queries() -> None:
+    """Of 512 x 16 rows 256 x 8 at once; keys and values stay for all of them."""
+    case, found = CASES["multi_query_512"], RECORDED["cases"]["multi_query_512"]
+    loops = nest.loop_nest(found["tree"], case.cascade)
+    assert [loop.tile for loop in loops.loops] == [2048, 32]
+    # queries, keys, scores, values, results
+    assert loops.depth == (1, 0, 2, 0, 1)
 
 
 def test_a_price_goes_there_and_back() -> None:

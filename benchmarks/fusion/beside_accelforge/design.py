@@ -60,18 +60,24 @@ class Design:
     def hardware(self, drain_reads: DrainReads = "free") -> Hardware:
         """Return the design as Archloom reads it, with or without the energy of buffer reads for
         results that leave for DRAM.
+
+        What PEs hold are levels, that of results innermost, as AccelForge has them. In one level
+        for all of them, tensors would have tiles between the same loops.
         """
-        kept = [(t, w * WORD_BITS / 8) for t, w in zip(TENSORS, self.spad_words, strict=True) if w]
         mesh = (self.columns, self.rows)
-        spad = StorageLevel(
-            "spad",
-            "register",
-            tuple(t for t, _ in kept),
-            mesh,
-            kept[0][1] if len(kept) == 1 else tuple(kept),
-            inf,
-            energy=_same(self.spad_pj),
-        )
+        spads = [
+            StorageLevel(
+                f"spad_{tensor}",
+                "register",
+                (tensor,),
+                mesh,
+                words * WORD_BITS / 8,
+                inf,
+                energy=_same(self.spad_pj),
+            )
+            for tensor, words in zip(TENSORS, self.spad_words, strict=True)
+            if words
+        ]
         buffer = StorageLevel(
             "buffer",
             "sram",
@@ -95,7 +101,7 @@ class Design:
             word_bits=WORD_BITS,
             pe_mesh=mesh,
             array=(1, 1),
-            levels=(spad, buffer, dram),
+            levels=(*reversed(spads), buffer, dram),
             dram="lpddr4",
             vector_lanes=self.vector_lanes,
             mac_pj=self.mac_pj,

@@ -16,7 +16,8 @@ from archloom.space.hardware.effects import DrainReads
 from benchmarks import other_interpreter
 
 from .cases import Case
-from .translation import Price
+from .nest import as_nest, no_slower
+from .translation import Price, archloom_price
 
 #: what was found to be needed: the wheels that pip takes are enough
 NEEDED: Final = (
@@ -81,12 +82,34 @@ def record(file: Path, figures: dict[str, Any]) -> None:
     )
 
 
-def plan(case: Case, planner: str, drain_reads: DrainReads = "free") -> dict[str, Any]:
-    """Return what a planner of Archloom finds, with nothing known before, and layer by layer."""
+def evaluator_of(case: Case, drain_reads: DrainReads = "free") -> MemoizedPlanEvaluator:
+    """Return what evaluates plans of a case, with nothing known before."""
     hardware, network = case.design.hardware(drain_reads), case.cascade.network()
     factors = "imperfect" if case.imperfect else "exact"
     mapper = Mapper(MAPPING_SEARCHES["auto"](), _EVALUATIONS, 1, factors)
-    evaluator = MemoizedPlanEvaluator(network, hardware, mapper)
+    return MemoizedPlanEvaluator(network, hardware, mapper)
+
+
+def theirs_here(case: Case, found: dict[str, Any]) -> Price:
+    """Return the price of AccelForge's best mapping in Archloom's terms, waits included.
+
+    Where an operator differs it is that of AccelForge's loops with Archloom's operator.
+    """
+    counted = archloom_price(found, case.cascade, case.design)
+    cost = as_nest(found, case.cascade, evaluator_of(case))
+    if cost is None:
+        return counted
+    if case.unequal:
+        return Price(cost.dynamic_pj, cost.latency_cycles)
+    if not no_slower(cost, found, case.cascade):
+        return counted
+    return Price(counted.energy_pj, max(counted.latency_cycles, cost.latency_cycles))
+
+
+def plan(case: Case, planner: str, drain_reads: DrainReads = "free") -> dict[str, Any]:
+    """Return what a planner of Archloom finds, with nothing known before, and layer by layer."""
+    evaluator = evaluator_of(case, drain_reads)
+    network = evaluator.network
     search = fusion_search(planner, evaluator)
     began = time.process_time()
     state = search.advance(search.start(1), _PLANS)

@@ -7,7 +7,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .activity import Unfolded as Unfolded, nest_activity as nest_activity
     from .contents import NestContents as NestContents
-    from .cores import NestCores as NestCores, nest_cores as nest_cores
+    from .cores import NestCores as NestCores, alone as alone, nest_cores as nest_cores
     from .cost import nest_cost as nest_cost, nest_on as nest_on
     from .fit import (
         LEAST_SHARE as LEAST_SHARE,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         windowless as windowless,
     )
     from .rules import dealable as dealable, depths as depths, nest_faults as nest_faults
+    from .tile import tile_cost as tile_cost, tile_kinds as tile_kinds
     from .walk import NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

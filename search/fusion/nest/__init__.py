@@ -6,7 +6,8 @@ Kernels estimate all sizes of tiles of some loops: ``loop_arrays.py`` has what t
 stay then, ``loop_search.py`` the best sizes, and ``loop_tables.py`` the figures of all of them.
 ``found_nests.py`` has the best of all orders of loops, ``streams.py`` what comes more than once to
 those that are left, and ``waits.py`` for how long their layers wait. ``every.py`` and ``fits.py``
-have all that may be better than what is known, for small groups.
+have all that may be better than what is known, for small groups, and ``mapped.py`` what they cost
+with mappings.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .every import NestLimit as NestLimit, nests_below as nests_below
     from .facts import NestFacts as NestFacts, shared_out as shared_out
+    from .mapped import MappedNests as MappedNests
     from .nests import (
         MOST_MEMBERS as MOST_MEMBERS,
         NestChoice as NestChoice,

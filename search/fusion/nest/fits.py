@@ -50,6 +50,23 @@ class _Parts(NamedTuple):
     streams: Bools
 
 
+class NestSums(NamedTuple):
+    """What k nests take and move in each of n iterations.
+
+    Attributes:
+        taken: int64[k, m, n], words of the buffer while each member runs.
+        fetched, stored: int64[k, n], words that come for an iteration and leave after it.
+        passing: float64[k, m, n], words that stream meanwhile to each member.
+        streams: bool[k, m], whether anything streams to a member.
+    """
+
+    taken: Ints
+    fetched: Ints
+    stored: Ints
+    passing: Floats
+    streams: Bools
+
+
 class StaysOfCell:
     """Nests of one size of tiles.
 
@@ -121,6 +138,16 @@ class StaysOfCell:
         return chip
 
     def _cycles(self, options: Ints, chip: Floats) -> Floats:
+        sums = self.summed(options)
+        able, moves, _ = self.fit(sums)
+        dram = sums.passing / self._facts.rate
+        body, streamed = np.maximum(chip, dram).sum(axis=1), dram.sum(axis=1)
+        through = sums.fetched + sums.stored
+        time = overlapped(self._facts.hardware, moves, body, streamed, through)
+        return np.where(able, time @ self._walk.times.ravel(), np.inf)
+
+    def summed(self, options: Ints) -> NestSums:
+        """Return what nests take and move; ``options`` as of :meth:`cycles`."""
         passing = np.zeros((len(options), *self._runs.shape))
         streams = np.zeros((len(options), len(self._members)), np.bool_)
         taken = np.zeros((len(options), *self._runs.shape), np.int64)
@@ -131,14 +158,12 @@ class StaysOfCell:
             taken += part.taken[chosen]
             fetched += part.fetched[chosen]
             stored += part.stored[chosen]
-        able, moves = self._fit(taken, streams, fetched, stored)
-        dram = passing / self._facts.rate
-        body, streamed = np.maximum(chip, dram).sum(axis=1), dram.sum(axis=1)
-        time = overlapped(self._facts.hardware, moves, body, streamed, fetched + stored)
-        return np.where(able, time @ self._walk.times.ravel(), np.inf)
+        return NestSums(taken, fetched, stored, passing, streams)
 
-    def _fit(self, taken: Ints, streams: Bools, fetched: Ints, stored: Ints) -> tuple[Bools, Moves]:
-        """Which nests fit, and what moves in each iteration."""
+    def fit(self, sums: NestSums) -> tuple[Bools, Moves, Ints]:
+        """Return which nests fit, what moves in each iteration, and int64[k, m], words of the
+        buffer for what streams to each member; 0 where nothing does."""
+        taken, fetched, stored, _, streams = sums
         capacity, runs = self._facts.capacity, self._runs
         used = np.where(self._walk.steps, taken, 0)
         flight = np.zeros_like(fetched)
@@ -155,4 +180,4 @@ class StaysOfCell:
         able &= (space[:, ~runs.any(axis=0)] >= 0).all(axis=1)
         ahead, behind = meanwhile(space, fetched, stored)
         room = rooms(ahead, behind, space - behind - ahead)
-        return able, Moves(fetched, stored, ahead, behind, *room)
+        return able, Moves(fetched, stored, ahead, behind, *room), left

@@ -65,8 +65,9 @@ class Software(Section):
         budget: how the budget of a trial is spent: ``plans`` (each unit evaluates one fusion plan)
             or ``shared`` (each unit evaluates a plan or refines a mapping, whichever promises
             more).
-        prove_mappings: maximum number of mappings evaluated for each mapping problem of the best plan,
-            to lower the EDP of the plan as a whole and to prove how far it can be lowered; 0: off.
+        prove_mappings: maximum number of mappings evaluated for each mapping problem of the best
+            plan, to lower the EDP of the plan as a whole and to prove how far it can be lowered;
+            0: off.
         fusion_options: options of the fusion planner, as an alternative to a mapping in ``fusion``.
         mapping_options: options of the mapping search, as an alternative to a mapping in
             ``mapping``.

@@ -13,7 +13,7 @@ import numpy as np
 
 from archloom.evaluators import Floats, access_costs
 from archloom.evaluators.fusion.nest import splittable
-from archloom.search.fusion.nest import NestFacts, NestLimit, nestable, nests_below
+from archloom.search.fusion.nest import MappedNests, NestFacts, NestLimit, nestable, nests_below
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan
 
@@ -29,8 +29,11 @@ from .step_bounds import least_of_kinds, unbounded
 #: network is small (ours)
 _MOST_LAYERS: Final = 8
 _MOST_KINDS: Final = 512
-_MOST_OPTIONS: Final = 2**13
+_MOST_OPTIONS: Final = 2**15
 _MOST_PRICED: Final = 2**9
+
+#: paths that are priced before tiles of nests are mapped (ours): most proofs end sooner
+_FIRST_PRICED: Final = 2**5
 
 #: relative difference of energy x latency that is none: the order of sums makes as much
 _EQUAL: Final = 1e-9
@@ -66,7 +69,8 @@ def prove_best(
     why = unbounded(evaluator.network, hardware)
     if best == inf or why is not None or masked or not small or not kinds.complete:
         return False
-    product = exp(best) * 1e12 * hardware.frequency_mhz * 1e6
+    # energy is that of all images, but EDP that of one image x the latency of all
+    product = exp(best) * 1e12 * hardware.frequency_mhz * 1e6 * evaluator.network.batch
     search = _EveryStep(evaluator, options, product * (1 - _EQUAL))
     if not search.list_tilings():
         return False
@@ -172,7 +176,9 @@ class _EveryStep:
         """Price steps on paths of the least bounds; whether none is left that may be better."""
         self._exact = np.zeros(len(self._steps), np.bool_)
         paths = self._paths()
-        for _ in range(_MOST_PRICED):
+        for count in range(_MOST_PRICED):
+            if count == _FIRST_PRICED:
+                self._map_nests()
             path = paths.least_product(self._figures)
             if path is None or path.product >= self._most:
                 return True
@@ -192,6 +198,19 @@ class _EveryStep:
         if not isinstance(cost, Infeasible):
             cycles = cost.latency_cycles
             self._figures[row] = cost.dynamic_pj + self._leakage_pj * cycles, cycles
+
+    def _map_nests(self) -> None:
+        """Raise the bounds of nests to what they cost with mappings of their tiles."""
+        alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        for row in np.flatnonzero(~self._exact).tolist():
+            nest = self._steps[row].way.group.nest
+            if nest is not None:
+                alike.setdefault((self._steps[row].kind, nest.split), []).append(row)
+        for (kind, split), rows in alike.items():
+            facts = next(some for some in self._facts(kind) if some.split == split)
+            nests = [nest for row in rows if (nest := self._steps[row].way.group.nest)]
+            figures = MappedNests(facts, self._evaluator.mapper).figures(nests)
+            self._figures[rows] = np.maximum(self._figures[rows], figures.T)
 
     def _paths(self) -> LeastProductPaths:
         kinds = self._kinds

@@ -39,6 +39,34 @@ def test_no_plan_is_better_than_one_that_is_proven(seed: int) -> None:
         assert least_product(price, product) >= product * (1 - 1e-6)
 
 
+@pytest.mark.parametrize("seed", [97, 107])
+def test_batches_are_proven_as_wholes(seed: int) -> None:
+    """The EDP of a plan is that of one of its images."""
+    price = evaluator(seed)
+    assert price.network.batch == 2
+    planner = JointPlanner(price)
+    state = planner.advance(planner.start(0), 10**6)
+    assert state.notes == (PROVEN,)
+    cost = price.plan(state.best)
+    assert isinstance(cost, NetworkCost)
+    leakage_pj = access_costs(price.hardware).leakage_pj_per_cycle * cost.latency_cycles
+    product = (sum(x.dynamic_pj for x in cost.groups) + leakage_pj) * cost.latency_cycles
+    assert least_product(price, product) >= product * (1 - 1e-6)
+
+
+def test_nests_are_mapped_where_their_bounds_do_not_tell_them_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without, 512 steps are priced and more are left."""
+    ends = []
+    for first in (32, 512):
+        monkeypatch.setattr(small_networks, "_FIRST_PRICED", first)
+        planner = JointPlanner(evaluator(6))
+        ends.append(planner.advance(planner.start(0), 10**6))
+    assert [state.notes for state in ends] == [(PROVEN,), ()]
+    assert ends[0].history[-1] <= ends[1].history[-1]
+
+
 def test_nothing_is_said_where_bounds_would_not_hold() -> None:
     """What passes a buffer by takes less than what goes through it."""
     net, spads = chain(2, size=8, channels=4), (16, 16, 16)
