@@ -57,7 +57,7 @@ class PlanParts:
     Attributes:
         fixed_pj: energy that no mapping changes, without leakage.
         fixed_cycles: cycles that no mapping changes.
-        leakage_pj: of the chip, in a cycle.
+        leakage_pj_per_cycle: of the whole chip.
         least_pj, least_cycles: below which no mappings of any plan bring the energy (leakage
             included) and the latency.
         tiles: those with mappings. Folded layers are left out: their mappings were searched with
@@ -66,7 +66,7 @@ class PlanParts:
 
     fixed_pj: float
     fixed_cycles: int
-    leakage_pj: float
+    leakage_pj_per_cycle: float
     least_pj: float
     least_cycles: float
     tiles: tuple[TileRuns, ...]

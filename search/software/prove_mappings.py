@@ -61,7 +61,7 @@ def proven_plan(
         ValueError: the plan has no cost.
     """
     first = _cost(evaluator, plan)
-    if not first.leakage_pj + first.energy_pj or not first.latency_cycles:
+    if _edp(first) <= 0:
         return ProvenPlan(evaluator, first, 0.0)
     lines = _Lines(evaluator, plan, mapper)
     best, found = first, evaluator
@@ -117,7 +117,7 @@ class _Lines:
 
     def add(self, price: float) -> _Line:
         """Search all mappings with a price (pJ) on a cycle of the plan."""
-        parts, whole = self._parts, self._parts.leakage_pj + price
+        parts, whole = self._parts, self._parts.leakage_pj_per_cycle + price
         least, energy_pj, cycles = parts.fixed_pj, parts.fixed_pj, float(parts.fixed_cycles)
         least += whole * parts.fixed_cycles
         chosen: dict[str, LayerCost] = {}
@@ -128,7 +128,7 @@ class _Lines:
             cost = chosen.setdefault(problem.key, cost)
             energy_pj += (run.times if problem.staged[0] else run.turns) * cost.dynamic_pj
             cycles += run.turns * cost.latency_cycles
-        line = _Line(price, least, energy_pj + parts.leakage_pj * cycles, cycles, chosen)
+        line = _Line(price, least, energy_pj + parts.leakage_pj_per_cycle * cycles, cycles, chosen)
         self._lines = sorted([*self._lines, line], key=lambda one: one.price)
         return line
 
