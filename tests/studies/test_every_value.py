@@ -95,6 +95,7 @@ def study(number: int) -> Data:
         "mapping_evaluations": 30,
         "factors": FACTORS[number % len(FACTORS)],
         "budget": BUDGETS[number // 2 % len(BUDGETS)],
+        "prove_mappings": 30 * (number % 2),
     }
     if number < 2 * len(DATAFLOWS):
         software["constraints"] = {"dataflow": f"{DATAFLOWS[number // 2]}_stationary"}

@@ -11,7 +11,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .small_networks import prove_best as prove_best
-    from .space_bound import SpaceProof as SpaceProof, prove_space as prove_space
-    from .step_bounds import least_of_kinds as least_of_kinds, unbounded as unbounded
+    from .space_bound import prove_space as prove_space
+    from .step_bounds import unbounded as unbounded
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
