@@ -36,8 +36,8 @@ _MARK: Final = "ARCHLOOM_COLD_START"
 _TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 _LOOK_S: Final = 0.5
 
-#: what a line of the log holds when the front has come
-FRONT: Final = "Pareto front"
+#: what a line of the log begins with when the front has come; progress names the front, too
+FRONT: Final = "Pareto front: "
 
 #: the events of a study's journal of which the first one is told
 EVENTS: Final = {"first proposal": "asked", "first result": "advanced"}
@@ -70,8 +70,8 @@ class Measured:
     looks: list[Look] = field(default_factory=list)
 
     def after(self, sign: str) -> float | None:
-        """Return the seconds until a line with a text, None if there was none."""
-        return next((at for at, line in self.lines if sign in line), None)
+        """Return the seconds until a line that begins with a text, None if there was none."""
+        return next((at for at, line in self.lines if line.startswith(sign)), None)
 
     def look(self, after_s: float) -> Look:
         """Return what was used when so many seconds were over, by the next look."""
