@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _KIB: Final = 1024
 _PJ_PER_UJ: Final = 1e6
 
+#: what logarithms and exponentials lose of a bound, in percent
+_ROUNDED_PERCENT: Final = 1e-9
+
 #: figures of a plan: name in JSON, heading, unit of the heading in units of JSON, and style
 _FIGURES: Final = (
     ("edp_js", "EDP (J s)", 1.0, ".4e"),
@@ -106,8 +109,9 @@ def _figures(cost: "NetworkCost | NetworkBound") -> dict[str, float]:
 
 
 def _gap_percent(edp: float, bound: float) -> float:
-    """Return by how much an EDP is above a bound; rounding may put it below."""
-    return max(0.0, 100.0 * (edp / bound - 1.0))
+    """Return by how much an EDP is above a bound; nothing where only rounding tells them apart."""
+    percent_above = 100.0 * (edp / bound - 1.0)
+    return percent_above if percent_above > _ROUNDED_PERCENT else 0.0
 
 
 def print_schedule(record: Details, console: "Console") -> None:
@@ -196,10 +200,11 @@ def _remarks(record: Details) -> Iterator[str]:
         "mapping. EDP: energy per image x latency of the pass."
     )
     if record["planner_bound"] is not None:
+        gap = record["planner_gap_percent"]
+        so = f"this plan is at most {percent(gap)} above the optimum" if gap else "none is better"
         yield (
             f"Planner {record['planner']}: every plan of its search space has an EDP of at least "
-            f"{record['planner_bound']:.4e} J s, so this plan is at most "
-            f"{percent(record['planner_gap_percent'])} above the optimum."
+            f"{record['planner_bound']:.4e} J s, so {so}."
         )
     yield f"Mappings: {gaps_text(record['mapping_gaps'])}."
     plans = "1 plan" if record["evaluations"] == 1 else f"{record['evaluations']:,} plans"

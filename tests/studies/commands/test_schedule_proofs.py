@@ -10,6 +10,8 @@ def test_a_plan_is_proven_if_asked_for() -> None:
     plain, proven = (json.loads(shown(*options, *more)) for more in ((), ("--prove-plans", "5000")))
     assert proven["planner_gap_percent"] == 0 < plain["planner_gap_percent"]
     assert "proven" in proven["notes"][-1]
+    text = shown(*options[:3], "--evaluations", "2", "--prove-plans", "5000")
+    assert "so none is better." in text
 
 
 def test_only_planners_that_prove_can_be_asked_to() -> None:
