@@ -1,7 +1,9 @@
 """Optimality gaps of a plan's mappings, as far as the searches that found them could prove."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, sqrt
+from typing import NamedTuple
 
 from archloom.evaluators.fusion import GroupCost, NetworkCost
 from archloom.evaluators.fusion.buffer import streams
@@ -72,22 +74,42 @@ class PlanParts:
     tiles: tuple[TileRuns, ...]
 
 
-def plan_parts(cost: NetworkCost) -> PlanParts:
-    """Take the cost of a plan apart into what mappings change, and the rest."""
-    fixed_pj, fixed_cycles, tiles = 0.0, 0, []
+class _Share(NamedTuple):
+    """A layer's share of a group: what no mapping changes of it, and its mapped tiles."""
+
+    group: GroupCost
+    fixed_pj: float
+    fixed_cycles: int
+    tiles: list[TileRuns]
+
+
+def _shares(cost: NetworkCost) -> Iterator[_Share]:
+    """Yield the share of each layer of a plan that is not folded."""
     for group in cost.groups:
         if folded_of(cost.network, group.group) is not None:
+            # its mapping was proven with words over DRAM that folding saves: it says nothing here
             continue
         for share in group.layers:
-            rest_pj = float(share.energy_pj.sum()) + share.compute_pj
+            fixed_pj, fixed_cycles = float(share.energy_pj.sum()) + share.compute_pj, 0
+            tiles = []
             for times, tile in share.evaluations:
+                # tiles that run side by side take the cycles of one
                 turns = -(-times // group.cores)
                 if tile.mapping is None:
                     fixed_cycles += turns * tile.latency_cycles
                 else:
-                    rest_pj -= times * tile.dynamic_pj
+                    fixed_pj -= times * tile.dynamic_pj
                     tiles.append(TileRuns(times, turns, tile))
-            fixed_pj += max(0.0, rest_pj)
+            yield _Share(group, fixed_pj, fixed_cycles, tiles)
+
+
+def plan_parts(cost: NetworkCost) -> PlanParts:
+    """Take the cost of a plan apart into what mappings change, and the rest."""
+    fixed_pj, fixed_cycles, tiles = 0.0, 0, list[TileRuns]()
+    for share in _shares(cost):
+        fixed_pj += max(0.0, share.fixed_pj)
+        fixed_cycles += share.fixed_cycles
+        tiles += share.tiles
     steady = any(group.group.steady for group in cost.groups)
     about = (cost.network, cost.hardware, steady)
     least = energy_bound_pj(*about), latency_bound_cycles(*about)
@@ -137,22 +159,12 @@ def least_edp(cost: NetworkCost) -> float:
     """
     leaking = cost.leakage_pj / cost.latency_cycles
     fixed_pj, fixed_cycles, roots = 0.0, 0, 0.0
-    shares = [(group, share) for group in cost.groups for share in group.layers]
-    for group, share in shares:
-        if folded_of(cost.network, group.group) is not None:
-            # its mapping was proven with words over DRAM that folding saves: it says nothing here
-            continue
-        fixed_pj += float(share.energy_pj.sum()) + share.compute_pj
+    for share in _shares(cost):
+        fixed_pj += share.fixed_pj
+        fixed_cycles += share.fixed_cycles
         # mappings of tiles on cores are proven for the leakage of one
-        leaks = min(leaking, _core_leakage(cost, group, leaking))
-        for times, tile in share.evaluations:
-            # tiles that run side by side take the cycles of one
-            turns = -(-times // group.cores)
-            if tile.mapping is None:
-                fixed_cycles += turns * tile.latency_cycles
-            else:
-                fixed_pj -= times * tile.dynamic_pj
-                roots += turns * sqrt(_least_of(tile, leaks))
+        leaks = min(leaking, _core_leakage(cost, share.group, leaking))
+        roots += sum(run.turns * sqrt(_least_of(run.cost, leaks)) for run in share.tiles)
     fixed_pj = max(0.0, fixed_pj)
     steady = any(group.group.steady for group in cost.groups)
     longest = latency_bound_cycles(cost.network, cost.hardware, steady)

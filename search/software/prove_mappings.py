@@ -126,7 +126,7 @@ class _Lines:
             least += bound
             # one mapping for all tiles of a problem
             cost = chosen.setdefault(problem.key, cost)
-            energy_pj += (run.times if problem.staged[0] else run.turns) * cost.dynamic_pj
+            energy_pj += _counted(problem, run) * cost.dynamic_pj
             cycles += run.turns * cost.latency_cycles
         line = _Line(price, least, energy_pj + parts.leakage_pj_per_cycle * cycles, cycles, chosen)
         self._lines = sorted([*self._lines, line], key=lambda one: one.price)
@@ -136,10 +136,7 @@ class _Lines:
         self, problem: MappingProblem, run: TileRuns, whole_pj: float
     ) -> tuple[LayerCost, float]:
         """Return the best mapping of a tile, and the least that all of its runs add to a line."""
-        # weights that stream come once for all cores: of the tiles that run side by side, one is
-        # all that surely takes its energy
-        staged_weights = problem.staged[0]
-        number = run.times if staged_weights else run.turns
+        number = _counted(problem, run)
         # tiles that run side by side share the energy of a cycle
         due = whole_pj * run.turns / number
         leaking = problem.setup.leakage_pj
@@ -185,6 +182,14 @@ class _Lines:
         if energy_pj <= self._parts.least_pj * (1 + _SAME):
             return min(vertex.ratio, low.price / _FURTHER)
         return _between(low, high)
+
+
+def _counted(problem: MappingProblem, run: TileRuns) -> int:
+    """Return how many runs of a tile surely take its energy.
+
+    Weights that stream come once for all cores: then that is one of those side by side.
+    """
+    return run.times if problem.staged[0] else run.turns
 
 
 def _between(low: _Line, high: _Line) -> float:
