@@ -14,39 +14,10 @@ from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.exact.search import ExactMapping
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.random_sampling import RandomMapping
-from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, layer_by_layer
-from archloom.space.hardware.hardware import Hardware
-from archloom.space.networks.registry import network
+from archloom.space.fusion.plan import layer_by_layer
 
-from ...cases.designs import several
-from ...cases.small_designs import casco_edge, chain, two_levels
-
-EDGE = casco_edge(64, pe_x=4, pe_y=4)
-CORES = several((2, 2))
-THREE = chain(3, size=8, channels=4)
-TINY = network("tiny_mobile")
-PLANS = {
-    "layer by layer": (THREE, two_levels(), layer_by_layer(THREE)),
-    "fused": (THREE, EDGE, FusionPlan((FusionGroup((0, 1, 2), (3, 8)),))),
-    "half fused": (THREE, EDGE, FusionPlan((FusionGroup((0, 1), (4, 8)), FusionGroup((2,))))),
-    "on four cores": (
-        THREE.with_batch(2),
-        CORES,
-        FusionPlan((FusionGroup((0, 1), (2, 8), "recompute", (0,)), FusionGroup((2,)))),
-    ),
-    "pinned": (
-        THREE,
-        EDGE,
-        FusionPlan(
-            (
-                FusionGroup((0,), pins=(Pin(0, 1),), steady=(0,)),
-                FusionGroup((1,), (4, 8), pins=(Pin(1, 2),)),
-                FusionGroup((2,)),
-            )
-        ),
-    ),
-    "with vector operators": (TINY, EDGE, layer_by_layer(TINY)),
-}
+from ...cases.mapped_plans import EDGE, PLANS, THREE
+from ...cases.small_designs import chain
 
 
 class Draws:
@@ -71,7 +42,6 @@ def exact(problem: MappingProblem) -> LayerCost:
 
 def priced(name: str, mapper: object) -> NetworkCost:
     net, hardware, plan = PLANS[name]
-    assert isinstance(hardware, Hardware)
     cost = MemoizedPlanEvaluator(net, hardware, mapper).plan(plan)  # type: ignore[arg-type]
     assert isinstance(cost, NetworkCost)
     return cost

@@ -25,50 +25,15 @@ from archloom.search.software.search import (
     recorded_evaluator,
 )
 from archloom.space.design_space.presets import preset
-from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, layer_by_layer
-from archloom.space.hardware.hardware import Hardware, pass_batch
+from archloom.space.fusion.plan import FusionPlan, layer_by_layer
+from archloom.space.hardware.hardware import pass_batch
 from archloom.space.networks.registry import network
 from archloom.space.workload.layer_builders import conv2d
 from archloom.space.workload.network import Network
 
 from ...cases.designs import several
-from ...cases.small_designs import casco_edge, chain, three_levels, two_levels
-
-EDGE = casco_edge(64, pe_x=4, pe_y=4)
-THREE = chain(3, size=8, channels=4)
-TWO_IMAGES = THREE.with_batch(2)
-TINY = network("tiny_mobile")
-PLANS: dict[str, tuple[Network, Hardware, FusionPlan]] = {
-    "layer by layer": (THREE, two_levels(), layer_by_layer(THREE)),
-    "fused": (THREE, EDGE, FusionPlan((FusionGroup((0, 1, 2), (3, 8)),))),
-    "on four cores": (
-        TWO_IMAGES,
-        several((2, 2)),
-        FusionPlan((FusionGroup((0, 1), (2, 8), "recompute", (0,)), FusionGroup((2,)))),
-    ),
-    "pinned": (
-        THREE,
-        EDGE,
-        FusionPlan(
-            (
-                FusionGroup((0,), pins=(Pin(0, 1),), steady=(0,)),
-                FusionGroup((1,), (4, 8), pins=(Pin(1, 2),)),
-                FusionGroup((2,)),
-            )
-        ),
-    ),
-    "in two parts": (
-        TWO_IMAGES,
-        EDGE,
-        FusionPlan(
-            (
-                FusionGroup((0, 1), (4, 8), sub_batches=2),
-                FusionGroup((2,), sub_batches=2),
-            )
-        ),
-    ),
-    "with vector operators": (TINY, EDGE, layer_by_layer(TINY)),
-}
+from ...cases.mapped_plans import EDGE, PLANS, THREE, TINY
+from ...cases.small_designs import three_levels, two_levels
 
 
 def exact() -> Mapper:
