@@ -10,6 +10,7 @@ import pytest
 from archloom.evaluators.bounds.gaps import mapping_gaps
 from archloom.evaluators.bounds.rounding import evaluation_pj
 from archloom.evaluators.fusion.plan import NetworkCost
+from archloom.evaluators.fusion.tile import ProblemMapper
 from archloom.evaluators.loopnest.layer_cost import LayerCost, mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
@@ -45,9 +46,9 @@ def proven(name: str) -> ProvenPlan:
     return proven_plan(MemoizedPlanEvaluator(net, hardware, exact()), plan, exact())
 
 
-def cost_with(name: str, mapper: object) -> NetworkCost:
+def cost_with(name: str, mapper: ProblemMapper) -> NetworkCost:
     net, hardware, plan = PLANS[name]
-    cost = MemoizedPlanEvaluator(net, hardware, mapper).plan(plan)  # type: ignore[arg-type]
+    cost = MemoizedPlanEvaluator(net, hardware, mapper).plan(plan)
     assert isinstance(cost, NetworkCost)
     return cost
 
