@@ -4,7 +4,7 @@
 can go on in another process, on another machine, or after a crash.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, log
 from typing import Any, Final, TypeAlias
@@ -99,6 +99,16 @@ class SoftwareSettings:
                 f"{self.mapping_evaluations}, must be at least 1; prove_mappings is "
                 f"{self.prove_mappings}, must be at least 0"
             )
+
+    def deeper(self, effort: int) -> "SoftwareSettings":
+        """Return settings with ``effort`` times as many mappings tried, and those of the best plan
+        proven as a whole; the same for an effort of 1.
+        """
+        if effort == 1:
+            return self
+        most = effort * self.mapping_evaluations
+        proving = max(effort * self.prove_mappings, most)
+        return replace(self, mapping_evaluations=most, prove_mappings=proving)
 
 
 @dataclass(frozen=True, slots=True)

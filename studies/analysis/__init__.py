@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .front.pareto_front import (
         FIELD_NAMES as FIELD_NAMES,
         Front as Front,
+        each_once as each_once,
         front_of as front_of,
         read_front as read_front,
     )

@@ -97,6 +97,7 @@ class TrialReader:
         kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
         return {
             **{key: record[key] for key in kept},
+            "effort": trial.effort,
             "values": record["values"],
             "held_out": held_out.to_dict() if held_out else None,
             "reason": record["reason"],

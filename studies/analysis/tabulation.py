@@ -69,6 +69,7 @@ def _row(trial: Trial, on_front: Collection[int] | None) -> _Row:
     head |= {"edp_js": trial.edp_js, "area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w}
     head |= {name: value for name, value in trial.values.items() if name not in head}
     head |= {"evaluations": trial.evaluations, "rounds": trial.rounds, "batch": trial.batch}
+    head |= {"effort": trial.effort} if trial.effort > 1 else {}
     head |= {"plan_gap_percent": trial.plan_gap_percent, "hardware": trial.hardware, "why": why}
     return head, dict(_network_figures(trial)), dict(trial.point or {})
 

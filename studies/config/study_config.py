@@ -68,6 +68,8 @@ from .software import (
     choice_form,
     complete,
     complete_software,
+    of_proofs,
+    to_the_end,
 )
 from .space_reference import readable_space
 from .start_from import StartSource, preset_names
@@ -121,16 +123,6 @@ def _for_tenants(software: Software, beside: Reading) -> Software:
             "tenants share the chip; choose joint, fast or another planner"
         )
     return software
-
-
-def _to_the_end(halving: Choice, beside: Reading) -> Choice:
-    """Refuse to stop trials early where their results have to prove something."""
-    if beside.before.get("mode") == "exact" and halving.name != "none":
-        raise ValueError(
-            f"mode exact evaluates every trial with the full budget, but {halving.name} stops some "
-            "early; choose none, or leave halving out"
-        )
-    return halving
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +185,7 @@ _OPTIMIZER: Final = CHOICE.formed(lambda: choice_form(HARDWARE_OPTIMIZERS)).like
     {"name": "mobo", "initial": 8}
 )
 _HALVING: Final = (
-    CHOICE.checked(_to_the_end)
+    CHOICE.checked(to_the_end)
     .formed(lambda: choice_form(BUDGET_ALLOCATORS))
     .like({"name": "msh", "rounds": 3})
 )
@@ -231,6 +223,9 @@ class StudyConfig(Section):
             (default: 20,000; in mode ``exact`` 500,000).
         mode: ``search`` runs ``trials`` designs; ``exact`` runs at most so many, until lower bounds
             prove that the front is complete.
+        effort: with mode ``exact``: once the front is proven at this budget, designs whose measured
+            costs decide whether it is proven for any budget are searched again with 10, 100 ...
+            times the plans and mapping evaluations, this many times at most; 1: none is.
         optimizer: hardware optimizer that proposes designs: its name, and its options beside it.
         halving: budget allocator that divides the software search budget among the trials of a
             batch: its name, and its options beside it.
@@ -263,6 +258,9 @@ class StudyConfig(Section):
         int | None, _COUNT.or_none().silent_if(lambda n: n is None).like(50_000)
     ] = None
     mode: Annotated[str, word("search", "exact")] = "search"
+    effort: Annotated[
+        int, whole(1, most=10**6).silent_if(lambda n: n == 1).checked(of_proofs).like(100)
+    ] = 1
     optimizer: Annotated[Choice, _OPTIMIZER] = _MOBO
     halving: Annotated[Choice, _HALVING] = _MSH
     trials: Annotated[int, _COUNT.like(24)]

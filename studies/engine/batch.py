@@ -23,9 +23,11 @@ class Batch:
         number: of the batch.
         points: designs by trial.
         beside: designs of trials that no round stops, by trial.
+        effort: times the software search of other batches that its designs get.
 
     Attributes:
         number: of the batch.
+        effort: times the software search of other batches.
         points: of its designs, by trial, without those beside.
         designs: of all trials.
         results: of each trial, the rounds that are closed.
@@ -39,9 +41,11 @@ class Batch:
         number: int,
         points: Mapping[int, Point],
         beside: "Mapping[int, Hardware]",
+        effort: int = 1,
     ) -> None:
         self._study = study
         self.number = number
+        self.effort = effort
         self.points = dict(points)
         self.designs = {trial: study.hardware(point) for trial, point in points.items()}
         self.designs.update(beside)
@@ -104,7 +108,8 @@ class Batch:
         """Return a trial that has ended."""
         batch = BASELINE if number == BASELINE else self.number
         design, rounds = self.designs[number], self.results[number]
-        return self._study.trial(number, batch, self.points.get(number), design, rounds)
+        point = self.points.get(number)
+        return self._study.trial(number, batch, point, design, rounds, self.effort)
 
     def _standing(self, trial: int, result: "SoftwareResult") -> "Standing":
         from archloom.search.budget import Standing

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from archloom.studies.analysis import front_of
+from archloom.studies.analysis import each_once, front_of
 from archloom.studies.storage import NOTHING_FOUND, Crash, Trial
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class GrowingFront:
     @property
     def trials(self) -> list[Trial]:
         """The trials, by the first objective."""
-        return [trial for *_, trial in self._rows]
+        return each_once([trial for *_, trial in self._rows])
 
     @property
     def costs(self) -> "Floats":
@@ -130,6 +130,7 @@ class LiveFront:
         hardware: "Hardware",
         results: "Sequence[SoftwareResult | Crash]",
         told: bool = False,
+        effort: int = 1,
     ) -> None:
         """Take the results so far of a trial that is under way; the baseline does not count.
 
@@ -140,7 +141,7 @@ class LiveFront:
         known = self._under_way.get(trial)
         if known is not None and known.rounds == len(results):
             return
-        make = partial(self._study.trial, trial, 0, point, hardware, tuple(results))
+        make = partial(self._study.trial, trial, 0, point, hardware, tuple(results), effort)
         if told:
             self._told.add(trial)
             self._unseen[trial] = make

@@ -97,15 +97,22 @@ class _Loop:
         """Begin batches while there is room for rounds, and there are designs to run."""
         while self._order.has_room and not self._exhausted:
             number = self._learning.asked
-            points = self._points(number) if self._proposed < self._study.config.trials else []
-            # none: the space has no more feasible designs, or none that can add to the front
-            self._exhausted = not points
+            more = self._proposed < self._study.config.trials
+            points, effort = self._points(number) if more else ([], 1)
+            # none: the space has no more feasible designs, or none that can add to the front; but
+            # what is under way may leave some that are to be searched again
+            under_way = bool(self._batches) and self._study.searches_again
+            waits = more and not points and under_way
+            self._exhausted = not points and not waits
             named = dict(enumerate(points, self._proposed))
-            batch = Batch(self._study, number, named, self._beside(number))
+            batch = Batch(self._study, number, named, self._beside(number), effort)
             self._proposed += len(points)
             if not batch.over:
                 self._batches[number] = batch
                 self._open(batch)
+            if waits:
+                self._publish(number, [])
+                break
 
     def _beside(self, number: int) -> "dict[int, Hardware]":
         """Return the preset, which is evaluated beside the first batch as a trial that no round
@@ -113,8 +120,8 @@ class _Loop:
         hardware = self._study.baseline
         return {} if number or hardware is None else {BASELINE: hardware}
 
-    def _points(self, number: int) -> list[Point]:
-        """Return the batch's points: from the journal, else from the optimizer.
+    def _points(self, number: int) -> tuple[list[Point], int]:
+        """Return the batch's points and their effort: from the journal, else from the optimizer.
 
         Those that the study begins with come first.
         """
@@ -122,7 +129,7 @@ class _Loop:
         if noted is not None:
             self._check_noted([*noted.points, *noted.refused])
             self._learning.asked_before(self._wanted, self._pending(), noted)
-            return noted.points
+            return noted.points, noted.effort
         self._store.settle()
         share = self._noted_share()
         proposed = self._ask(share is None and self._learning.certificate_number >= 0)
@@ -133,7 +140,7 @@ class _Loop:
         self._history.asked(number, proposed.asked, *taken)
         if proposed.snapshot is not None:
             self._history.keep_learned(self._store.publish_learned(asdict(proposed.snapshot)))
-        return proposed.asked.points
+        return proposed.asked.points, proposed.asked.effort
 
     @property
     def _wanted(self) -> int:
@@ -238,12 +245,17 @@ class _Loop:
         self._live.ended(trials)
         if BASELINE in batch.designs:
             self._store.publish_baseline(batch.trial(BASELINE))
-        self._unpublished[batch.number] = trials
+        self._publish(batch.number, trials)
+        self._tell()
+
+    def _publish(self, number: int, trials: list[Trial]) -> None:
+        """Publish the trials of a batch after those of all batches before it."""
+        self._unpublished[number] = trials
         while (ready := self._unpublished.pop(self._published, None)) is not None:
-            self._store.publish(ready)
+            if ready:
+                self._store.publish(ready)
             self._states.update(trial.state for trial in ready)
             self._published += 1
-        self._tell()
 
     def _certify(self) -> None:
         """Publish what is proven at the end, unless it is there as it was."""

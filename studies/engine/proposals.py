@@ -1,5 +1,5 @@
 """Proposals of designs: the optimizer's, less what bounds exclude; and when the front is to be
-proven, whatever bounds leave open.
+proven, whatever bounds leave open, then those whose costs may still fall.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,9 @@ from ..errors import UserError
 if TYPE_CHECKING:
     from archloom.search.hardware import DesignProblem, HardwareOptimizer
     from archloom.search.hardware.certify import Certificate
+
+#: Times the effort before that a design gets which is searched again.
+DEEPER: Final = 10
 
 #: Asked that the optimizer proposes before a study that proves its front goes on without it:
 #: about as many as it needs to find most of the front (docs/explanation/hardware_search.md).
@@ -45,6 +48,8 @@ class Proposals:
         problem: what is searched.
         optimizer: that has observed nothing but what the study begins with.
         exact: whether to go on after the optimizer until the front is proven.
+        effort: times the software search of other designs that designs get at most whose costs
+            decide whether the front is proven for any budget; 1 if no design is searched again.
 
     Raises:
         UserError: the front of a space is to be proven whose designs differ in so many ways that
@@ -52,9 +57,14 @@ class Proposals:
     """
 
     def __init__(
-        self, problem: "DesignProblem", optimizer: "HardwareOptimizer", exact: bool
+        self,
+        problem: "DesignProblem",
+        optimizer: "HardwareOptimizer",
+        exact: bool,
+        effort: int = 1,
     ) -> None:
         self._pruner = DominancePruner(problem)
+        self._key_of = problem.space.point_key
         if exact and not self._pruner.covers_space:
             raise UserError(
                 f"mode exact: {problem.space.name} has {problem.space.cardinality} points, more "
@@ -69,8 +79,35 @@ class Proposals:
         self._objective_set = problem.objective_set
         self._observed = 0
         self._restored = False
+        self._most_effort = effort
+        #: the most that each design got, and the design, by key
+        self._efforts: dict[str, tuple[int, Point]] = {}
 
     def next(self, n: int, first: Sequence[Point] = (), pending: Sequence[Point] = ()) -> Asked:
+        """Return up to ``n`` designs to run, and those that were proposed and are not run.
+
+        Where there is no new one, those whose costs may still change the front are searched again.
+        """
+        asked = self._new(n, first, pending)
+        if asked.points or not self._exact or self._most_effort == 1:
+            return asked
+        return self._deeper(n, pending, asked)
+
+    def _deeper(self, n: int, pending: Sequence[Point], asked: Asked) -> Asked:
+        """Return designs that get more effort, all as much: that of the first one, which could add
+        most to the front."""
+        running = set(map(self._key_of, pending))
+        chosen: list[Point] = []
+        wanted = 0
+        for key in self._pruner.undecided():
+            effort, point = self._efforts[key]
+            more = min(effort * DEEPER, self._most_effort)
+            if more > effort and key not in running and wanted in (0, more) and len(chosen) < n:
+                chosen.append(point)
+                wanted = more
+        return replace(asked, points=chosen, effort=wanted) if chosen else asked
+
+    def _new(self, n: int, first: Sequence[Point], pending: Sequence[Point]) -> Asked:
         """Return up to ``n`` designs to run, and those that were proposed and are not run.
 
         The optimizer observes the latter. Where it knows no more designs that bounds do not
@@ -120,6 +157,14 @@ class Proposals:
         was found, say nothing of their designs, which are just not proposed again.
         """
         self._observed += len(trials)
+        again = [trial for trial in trials if trial.effort > 1 and trial.state == "complete"]
+        for trial in trials:
+            # what failed with more effort is not tried with still more
+            gave_up = trial.effort > 1 and trial.state != "complete"
+            if trial.point:
+                effort = self._most_effort if gave_up else trial.effort
+                self._efforts[self._key_of(trial.point)] = effort, trial.point
+        trials = [trial for trial in trials if trial.effort == 1]
         silent = [trial for trial in trials if _says_nothing(trial)]
         self.refuse([trial.point for trial in silent if trial.point])
         trials = [trial for trial in trials if trial not in silent]
@@ -130,6 +175,9 @@ class Proposals:
         for trial, observation in zip(trials, observations, strict=True):
             settled = trial.state in ("complete", "infeasible")
             self._pruner.tell(observation, settled, self._least(trial))
+        for trial in again:
+            observation = trial.observation(self._objective_set)
+            self._pruner.tell_again(observation, self._least(trial))
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
         self._pruner.tighten(None if every else TIGHTENED * min(len(trials), TIGHTENED_FOR))

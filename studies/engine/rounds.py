@@ -108,11 +108,13 @@ class Rounds:
         if isinstance(previous, Crash):
             raise RuntimeError(f"trial {job.trial} crashed in round {job.round - 1}")
         seed = derived_seed(self._study.config.seed, job.trial, "software")
-        budget, problem = self._study.allocator.budget(job.round), self._study.problem
+        budget = batch.effort * self._study.allocator.budget(job.round)
+        problem = self._study.problem
         about = (label(job.trial), job.round + 1, seed, budget, batch.designs[job.trial].name)
         _LOG.debug("%s, round %d: seed %d, %d plans at the most, on %s", *about)
         forms = problem.networks_at(batch.points.get(job.trial)) if problem.forms else None
-        return TrialTask(batch.designs[job.trial], seed, previous, budget, networks=forms)
+        design, effort = batch.designs[job.trial], batch.effort
+        return TrialTask(design, seed, previous, budget, networks=forms, effort=effort)
 
     def _show(
         self,
@@ -121,7 +123,8 @@ class Rounds:
         results: "list[SoftwareResult | Crash]",
         told: bool = False,
     ) -> None:
-        self._live.note(trial, batch.points.get(trial), batch.designs[trial], results, told)
+        point, effort = batch.points.get(trial), batch.effort
+        self._live.note(trial, point, batch.designs[trial], results, told, effort)
 
 
 def label(trial: int) -> str:

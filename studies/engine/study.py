@@ -84,6 +84,11 @@ class Study:
         return made
 
     @property
+    def searches_again(self) -> bool:
+        """Whether designs that were measured are searched again, with more effort."""
+        return self.config.mode == "exact" and self.config.effort > 1
+
+    @property
     def validation_budget(self) -> int:
         """Plans evaluated for each held-out network: by default as many as a winner gets."""
         given = self.config.validation.evaluations
@@ -95,7 +100,8 @@ class Study:
         Raises:
             UserError: as :meth:`optimizer`, or the front of too large a space is to be proven.
         """
-        return Proposals(self.problem, self.optimizer(), self.config.mode == "exact")
+        config = self.config
+        return Proposals(self.problem, self.optimizer(), config.mode == "exact", config.effort)
 
     def hardware(self, point: Point) -> "Hardware":
         """Return the design at a point.
@@ -131,6 +137,7 @@ class Study:
         point: Point | None,
         hardware: "Hardware",
         rounds: "Sequence[SoftwareResult | Crash]",
+        effort: int = 1,
     ) -> Trial:
         """Return a trial that ended.
 
@@ -140,6 +147,7 @@ class Study:
             hardware: the design.
             rounds: results of the rounds that it took part in, at least one; only the last one
                 may be a crash.
+            effort: times the software search of other trials.
         """
         last, results = rounds[-1], [r for r in rounds if not isinstance(r, Crash)]
         best = results[-1] if results else None
@@ -167,6 +175,7 @@ class Study:
             crash=last if isinstance(last, Crash) else None,
             networks=best.networks if best else {},
             curve=curve,
+            effort=effort,
         )
 
     def _values(

@@ -72,6 +72,7 @@ class TrialTask:
         budget: evaluations to spend.
         held_out: position of the held-out network; None for the networks of the search.
         networks: of the search, where they differ from design to design; None for those of all.
+        effort: times the mappings that the study's settings have tried.
     """
 
     hardware: "Hardware"
@@ -80,6 +81,7 @@ class TrialTask:
     budget: int
     held_out: int | None = None
     networks: "tuple[Network, ...] | None" = None
+    effort: int = 1
 
 
 def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
@@ -93,7 +95,8 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
         searched = context.networks if task.networks is None else task.networks
         networks = searched if held is None else (context.held_out[held],)
         sharing = context.sharing if held is None else None
-        search = SoftwareTask(task.hardware, networks, context.settings, task.seed, sharing)
+        settings = context.settings.deeper(task.effort)
+        search = SoftwareTask(task.hardware, networks, settings, task.seed, sharing)
         state = None if task.previous is None else decode(task.previous).state
         payload = encode(context.advance(search, state, task.budget))
     except WorkLimitError as error:

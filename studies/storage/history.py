@@ -116,11 +116,14 @@ class Asked:
         refused: not to be run.
         followed: for how many designs open boxes were followed, those after the optimizer's;
             ``ALL`` where the journal says no more than that they were.
+        effort: times the software search of other designs that these get; above 1 for designs
+            that are searched again.
     """
 
     points: list[Point]
     refused: list[Point]
     followed: int
+    effort: int = 1
 
 
 class History:
@@ -171,7 +174,8 @@ class History:
                     raise TypeError("points are no objects")
                 followed = event.get("followed", 0)
                 followed = ALL if followed is True else int(followed)
-                self._asked[event["batch"]] = Asked(points, refused, followed)
+                effort = int(event.get("effort", 1))
+                self._asked[event["batch"]] = Asked(points, refused, followed, effort)
                 self._proposed(event["batch"], points)
             case "advanced":
                 self._rounds[event["trial"], event["round"]] = str(event["payload"])
@@ -280,6 +284,8 @@ class History:
             content["refused"] = pack(asked.refused)
         if asked.followed:
             content["followed"] = asked.followed
+        if asked.effort > 1:
+            content["effort"] = asked.effort
         learning = {"learning_cpu_seconds": round(learning_cpu_seconds, 6)}
         self._proposed(batch, asked.points)
         self._note("asked", **content, **_taken(seconds, cpu_seconds), **learning)

@@ -112,6 +112,8 @@ class Trial:
         values: figure of every objective and of all that is limited, by name; empty without an
             EDP, and in records of versions that had no other figures than EDP, area and TDP.
         evaluations: fusion plans that were evaluated for each network.
+        effort: times the software search that other designs got; above 1 for a design that an
+            earlier trial measured and that was searched again.
         reason: the rule that made it infeasible.
         crash: of its last round.
         networks: best software by network.
@@ -136,6 +138,7 @@ class Trial:
     crash: Crash | None = None
     networks: Mapping[str, NetworkResult] = field(default_factory=dict)
     curve: Curve = NOTHING_FOUND
+    effort: int = 1
 
     def __post_init__(self) -> None:
         if self.state not in get_args(TrialState):
@@ -159,6 +162,8 @@ class Trial:
             "edp_js": self.edp_js,
             "values": dict(self.values),
             "evaluations": self.evaluations,
+            # records of older versions, and of designs that are searched once, do without
+            **({"effort": self.effort} if self.effort > 1 else {}),
             "reason": self.reason.to_dict() if self.reason else None,
             "crash": self.crash.to_dict() if self.crash else None,
             "networks": {name: found.to_dict() for name, found in self.networks.items()},

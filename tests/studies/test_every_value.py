@@ -132,7 +132,8 @@ PLAIN: Final[Data] = {
 
 #: what does not take turns
 OTHERS: Final[dict[str, Data]] = {
-    "exact": PLAIN | {"mode": "exact", "enumerate": 1000, "trials": 3, "seed": 2, "name": "proof"},
+    "exact": PLAIN
+    | {"mode": "exact", "effort": 2, "enumerate": 1000, "trials": 3, "seed": 2, "name": "proof"},
     "limits": PLAIN
     | {
         "mode": "search",

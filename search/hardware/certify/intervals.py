@@ -6,9 +6,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from operator import le
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats
 
@@ -53,7 +55,7 @@ class CostIntervals:
     def add(
         self, key: str, least: Sequence[float], cost: Sequence[float] | None, measured: bool
     ) -> None:
-        """Add a design, or what became of it in another trial.
+        """Add a design, or what became of it in another trial: all that was proven and found holds.
 
         Args:
             key: of the design.
@@ -62,18 +64,35 @@ class CostIntervals:
             measured: False for a design that still counts as open: its search was cut short.
         """
         found = (inf,) * self._objectives if cost is None else tuple(cost)
+        before = self._known.get(key)
+        if before is not None:
+            least = tuple(map(max, least, before.least))
+            # a trial whose search found something worse is no news
+            worse = all(map(le, before.cost, found))
+            found, measured = before.cost if worse else found, measured or before.measured
         self._known[key] = _Interval(tuple(least), found, measured)
+
+    def undecided_designs(self, front: Floats) -> tuple[list[str], Floats]:
+        """Return the keys of measured designs that may still change a front, and their bounds."""
+        least = self._rows([one.least for one in self._known.values()])
+        rows = np.flatnonzero(self._may_change(front, least))
+        keys = list(self._known)
+        return [keys[row] for row in rows], least[rows]
+
+    def _may_change(self, front: Floats, least: Floats) -> NDArray[np.bool_]:
+        measured = np.array([one.measured for one in self._known.values()], np.bool_)
+        return np.asarray(measured & ~dominated_by(front, least))
 
     def undecided(self, front: Floats) -> Undecided:
         """Return what these designs may still do to a front, [k, m] costs."""
         known = self._known.values()
         least, costs = self._rows([k.least for k in known]), self._rows([k.cost for k in known])
-        measured = np.array([one.measured for one in known], np.bool_)
         on_front = set(map(tuple, front.tolist()))
         members = np.array([tuple(cost) in on_front for cost in costs.tolist()], np.bool_)
         settled = members & (costs <= least).all(axis=1)
-        undecided = measured & ~dominated_by(front, least)
-        return Undecided(least[undecided], int(members.sum()), int(settled.sum()))
+        return Undecided(
+            least[self._may_change(front, least)], int(members.sum()), int(settled.sum())
+        )
 
     def state(self) -> list[Any]:
         """Return what is known, as JSON has it, which knows no infinity."""

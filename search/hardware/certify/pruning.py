@@ -96,6 +96,21 @@ class DominancePruner:
         values = np.array(observation.values)
         if row is not None:
             self._learn(row, values)
+        self._add(values)
+
+    def tell_again(self, observation: Observation, least: Sequence[float]) -> None:
+        """Learn what became of a measured design with more search: as :meth:`tell`, but it counts
+        once, and it says nothing of what others cost with less.
+        """
+        if not self.covers_space or observation.values is None:
+            return
+        key = self._problem.space.point_key(observation.point)
+        self._bound(observation, key, True, least)
+        if observation.kept:
+            self._add(np.array(observation.values))
+
+    def _add(self, values: Floats) -> None:
+        """Add a measured cost to the front, and drop what it excludes."""
         if dominated_by(self._front, values[None])[0]:
             return
         rows = np.vstack([self._front, values])
@@ -104,6 +119,14 @@ class DominancePruner:
             self._boxes.hold_against(self._front)
         if len(self._bounds):
             self._undominated &= ~dominated_by(values[None], self._bounds)
+
+    def undecided(self) -> list[str]:
+        """Return the keys of measured designs that may still change the front with more search;
+        first those whose bounds are furthest from being dominated.
+        """
+        keys, least = self._intervals.undecided_designs(self._front)
+        margin = _margin(np.log(least), np.log(self._front))
+        return [keys[i] for i in np.argsort(-margin, kind="stable")]
 
     def pruned(self, point: Point) -> bool:
         """Return whether a design cannot add to the front, whatever its software."""

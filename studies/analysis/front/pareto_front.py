@@ -73,7 +73,8 @@ def front_of(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[Trial
     """Return the non-dominated trials that keep the limits, by the first objective.
 
     A trial that halving stopped counts too: its figures were found, more search would only have
-    improved them.
+    improved them. A design that was searched again and found no better is there once, as the trial
+    that knows more of it.
     """
     kept = [trial for trial in trials if trial.keeps_limits(objective_set)]
     if not kept:
@@ -81,7 +82,23 @@ def front_of(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[Trial
     costs = [trial.costs(objective_set) for trial in kept]
     best = zip(kept, costs, _non_dominated(costs), strict=True)
     front = [(cost[0], trial.number, trial) for trial, cost, keep in best if keep]
-    return [trial for *_, trial in sorted(front, key=lambda row: row[:2])]
+    return each_once([trial for *_, trial in sorted(front, key=lambda row: row[:2])])
+
+
+def each_once(trials: Sequence[Trial]) -> list[Trial]:
+    """Return trials without those whose designs other ones of them searched with more effort, and
+    found no better."""
+    deeper = [trial for trial in trials if trial.effort > 1]
+    return [
+        trial
+        for trial in trials
+        if not any(
+            again.effort > trial.effort
+            and again.point == trial.point
+            and again.values == trial.values
+            for again in deeper
+        )
+    ]
 
 
 #: designs of a front that each design is compared with one by one

@@ -73,10 +73,12 @@ def renderables(details: Details) -> "Iterator[RenderableType]":
 def _heading(details: Details) -> str:
     name = "baseline" if details["point"] is None else f"trial {details['trial']}"
     rounds = "1 round" if details["rounds"] == 1 else f"{details['rounds']} rounds"
+    effort = details["effort"]
+    again = "" if effort == 1 else f", with {effort:,} times the study's mapping evaluations"
     edp = "no EDP" if details["edp_js"] is None else f"EDP {details['edp_js']:.4g} J s"
     lines = [
         f"{name}: {details['state']} after {rounds} and "
-        f"{details['evaluations']} evaluated fusion plans per network",
+        f"{details['evaluations']} evaluated fusion plans per network{again}",
         f"{edp}, area {details['area_mm2']:.4g} mm2, TDP {details['tdp_w']:.4g} W",
     ]
     others = {k: v for k, v in details["values"].items() if k not in details}

@@ -45,6 +45,8 @@ def summarize(
                 f"ended after {len(trials)} of {config.trials} trials: {why_early(trials, proof)}"
             )
             console.print(text, highlight=False, soft_wrap=True)
+        if again := searched_again(trials):
+            console.print(again, highlight=False, soft_wrap=True)
         if front.proof:
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
     else:
@@ -91,6 +93,18 @@ def why_early(trials: Sequence[Trial], proof: Certificate | None) -> str:
     return (
         "every design that could join the Pareto front was evaluated; of those whose search was "
         f"cut short ({states}), {proof.open} could still join it with a larger search budget"
+    )
+
+
+def searched_again(trials: Sequence[Trial]) -> str:
+    """Say how many trials searched designs again, and how much more; empty if none did."""
+    counts = Counter(trial.effort for trial in trials if trial.effort > 1)
+    if not counts:
+        return ""
+    parts = ", ".join(f"{count} with {effort:,} times" for effort, count in sorted(counts.items()))
+    return (
+        f"{counts.total()} of these trials searched designs again that could still change the "
+        f"front: {parts} the mapping evaluations and plans"
     )
 
 

@@ -1,7 +1,8 @@
 """Parts of a study file about searches: which ones, their options, and what mappings obey.
 
 ``section.py`` is the section ``software``; ``component_choice.py`` checks the options of searches
-against their registered factories, ``mapping_constraints.py`` reads what mappings satisfy.
+against their registered factories, ``mapping_constraints.py`` reads what mappings satisfy,
+``exact_mode.py`` has what mode ``exact`` asks of other keys.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
         choice_form as choice_form,
         complete as complete,
     )
+    from .exact_mode import of_proofs as of_proofs, to_the_end as to_the_end
     from .section import (
         SOFTWARE as SOFTWARE,
         Software as Software,
