@@ -114,9 +114,16 @@ class _CoreBooks:
         self.sent = {
             t
             for t, o in enumerate(self.group.operands)
-            if several and o.kind == "weights" and not apart & set(o.ranks)
+            if several and o.kind == "weights" and not apart & set(o.ranks) and self.together(t)
         }
         self.body, self.dram = [0] * self.length, [0] * self.length
+
+    def together(self, t):
+        """Whether in each round all cores that have an iteration want weights, or none of them."""
+        return all(
+            len({now.coming[t] > 0 for now in round_ if now.index}) < 2
+            for round_ in zip(*(walk.run.iterations for walk in self.walks), strict=True)
+        )
 
     def access(self, level, tensor, words, write):
         self.books[0].access(level, tensor, words, write)

@@ -5,7 +5,7 @@ around a smaller group: no core needs what another one makes. Where a mask leave
 each, those that have no tile wait.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
@@ -16,7 +16,7 @@ from archloom.space.fusion import STREAMED, LoopNest
 from archloom.space.hardware import Cores, Hardware
 
 from ...arrays import Ints
-from .iterations import KEYS, QUERIES, CoreShare, shares_in_turn, turns
+from .iterations import KEYS, CoreShare, shares_in_turn, turns
 from .operands import NestGroup, part_of
 from .walk import NestWalk
 
@@ -99,7 +99,6 @@ def nest_cores(group: NestGroup, nest: LoopNest, held: frozenset[int], cores: Co
     walks = tuple(
         NestWalk(part_of(group, rank, share.size), nest, held, share=share) for share in shares
     )
-    apart = _in_other_rounds(walks[0])
     # maps are never sent to several cores at once (docs/explanation/fusion.md, "Cores")
     sent = frozenset(
         t
@@ -107,16 +106,22 @@ def nest_cores(group: NestGroup, nest: LoopNest, held: frozenset[int], cores: Co
         if cores.shared_weights
         and operand.kind == "weights"
         and rank not in operand.ranks
-        and not apart.intersection(operand.ranks)
+        and _together(walks, t)
     )
     return NestCores(group, cores.one, walks, tuple(share.cores for share in shares), sent)
 
 
-def _in_other_rounds(walk: NestWalk) -> frozenset[int]:
-    """Ranks of which cores run other indices at the same time, besides the one that is dealt."""
-    if walk.masked is None or walk.masked.places[QUERIES] != 0:
-        return frozenset()
-    return frozenset({walk.nest.loops[walk.masked.places[KEYS]].rank})
+def _together(walks: Sequence[NestWalk], t: int) -> bool:
+    """Whether all cores that run anything in a round want the same weights, or none of them."""
+    walk = walks[0]
+    if walk.masked is None or walk.cells.live is None:
+        return True
+    if walk.nest.loops[walk.masked.places[KEYS]].rank in walk.group.operands[t].ranks:
+        # they run other tiles of keys
+        return False
+    want = np.stack([one.comes(t).ravel() for one in walks])
+    run = np.stack([one.cells.live for one in walks if one.cells.live is not None])
+    return bool((want == (run & want.any(axis=0))).all())
 
 
 def streams_sent(cores: NestCores, m: int) -> bool:
