@@ -8,7 +8,7 @@ import pytest
 from archloom.evaluators.fusion.buffer.words import buffer_words
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_share import GroupCost
-from archloom.evaluators.fusion.nest import group_ranks, masked_pair, nest_faults
+from archloom.evaluators.fusion.nest import group_ranks, nest_faults
 from archloom.evaluators.fusion.nest.iterations.when_used import masked_uses
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import LoopNest, NestLoop
@@ -19,7 +19,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.transformers.transformer import SequenceBuilder
 from archloom.space.workload.network import Network
 
-from ....cases.random_nests import NestCase, masked_case, random_case
+from ....cases.random_nests import NestCase, masked_case, masked_in_turn, random_case
 from ....cases.small_designs import three_levels
 from ....cases.sweeps import sweep
 from ....oracles.nest_account import Account
@@ -106,18 +106,6 @@ def test_tiles_that_a_mask_drops_run_where_cores_share_out_a_loop(seed: int) -> 
         if not list(nest_faults(case.group, case.nest)):
             break
     compare(case, rng, MESHES[seed % len(MESHES)])
-
-
-def masked_in_turn(rng: np.random.Generator, most: int = 9) -> NestCase:
-    """Return a masked group and a nest around it whose outermost loop is taken in turn; half of
-    the time that one is over queries."""
-    queries = bool(rng.random() < 0.5)
-    while True:
-        case = masked_case(rng, most)
-        pair, nest = masked_pair(case.group), replace(case.nest, dealt=True, in_turn=True)
-        over = pair is not None and nest.loops[0].rank == pair[0]
-        if over == queries and not list(nest_faults(case.group, nest)):
-            return replace(case, nest=nest)
 
 
 @pytest.mark.parametrize("seed", sweep(range(400), sample=24))

@@ -159,7 +159,7 @@ def test_options_of_a_network_are_set() -> None:
     assert long["macs"] > 3 * short["macs"]
 
 
-def test_lengths_of_sequences_are_a_list(tmp_path: Path) -> None:
+def test_lengths_of_sequences_are_a_list() -> None:
     packed = json.loads(shown("llama32_1b_prefill", "--json", "--set", "lengths=64,16,16"))
     one, other = (
         json.loads(shown("llama32_1b_prefill", "--json", "--set", f"sequence_length={n}"))
