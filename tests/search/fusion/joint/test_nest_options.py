@@ -23,7 +23,7 @@ from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import LoopNest, NestLoop
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, plan_violations
 from archloom.space.fusion.residency import ALONE, Residents, plan_residents
-from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
+from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
 from archloom.space.workload.network import INPUT, Network
 
 from ....cases.small_designs import three_levels
@@ -32,11 +32,12 @@ from ....cases.sweeps import sweep
 HEADS = Heads(2, 8)
 
 
-def attention(tokens: int = 64) -> Network:
+def attention(tokens: int = 64, sees: Causal | None = None) -> Network:
     """Two heads of 8 features, from maps that come from outside."""
     net = SequenceBuilder()
     queries, keys, values = (net.input(name, 16, tokens) for name in "qkv")
-    net.weigh("weigh", HEADS, net.scores("scores", HEADS, queries, keys), values)
+    scores = net.scores("scores", HEADS, queries, keys, sees=sees)
+    net.weigh("weigh", HEADS, scores, values, sees=sees)
     return net.network("attention")
 
 
@@ -148,6 +149,19 @@ def test_cores_share_out_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     other, _ = least(found_without(on_cores(network, 1024), monkeypatch))
     assert exp(other - cost) > 1.3
     assert all(plan_violations(network, plan) == [] for _, plan in plans)
+
+
+@pytest.mark.parametrize("window", [0, 16])
+def test_cores_take_tiles_in_turn_where_a_mask_drops_some(window: int) -> None:
+    best = []
+    for sees in (None, Causal(window)):
+        cost, plan = least(found(on_cores(attention(128, sees), 1024)))
+        (nested,) = [group.nest for group in plan.groups if group.nest]
+        assert nested.dealt
+        assert nested.in_turn == (sees is not None)
+        best.append(cost)
+    # half of the pairs, or fewer with a window, and no layers besides
+    assert exp(best[0] - best[1]) > 1.5
 
 
 class CountingMapper:
