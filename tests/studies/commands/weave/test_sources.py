@@ -27,6 +27,8 @@ def test_options_stand_behind_a_colon_and_a_batch_is_one_of_them():
 
 
 def test_networks_of_one_name_get_numbers():
+    ragged = read_sources(["llama32_1b_decode:lengths=64,9,9,batch=2"], None)
+    assert [(one.label, one.batch) for one in ragged] == [("llama32_1b_decode(lengths=64,9,9)", 2)]
     found = read_sources(["tiny_cnn", "tiny_cnn", "tiny_cnn:batch=2"], None)
     assert [s.label for s in found] == ["tiny_cnn", "tiny_cnn-2", "tiny_cnn-3"]
     assert [s.batch for s in found] == [None, None, 2]
