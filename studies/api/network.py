@@ -205,7 +205,8 @@ def _graph_of(
         # a path of a path's own type is never the name of a network
         known = normal(text if isinstance(source, str) else {"file": text}, here)
         keys: dict[str, Any] = {"network": known} if isinstance(known, str) else dict(known)
-        keys |= options
+        # as a study file has lists
+        keys |= {key: list(x) if isinstance(x, tuple) else x for key, x in options.items()}
         if dimensions is not None:
             keys["dimensions"] = dict(dimensions)
         return load_workload(keys, here)

@@ -90,21 +90,20 @@ def reference_form() -> dict[str, Any]:
     """
     from archloom.space.networks import NETWORKS, options
 
-    kinds = {bool: "boolean", int: "integer", str: "string", tuple: "array"}
+    kinds = {bool: "boolean", int: "integer", str: "string"}
+    size = {"type": "integer", "minimum": 1}
     named: dict[str, Any] = {}
     for name in NETWORKS:
         for option, default in options(name).items():
+            if isinstance(default, tuple):
+                named[option] = {"type": "array", "items": size}
+                continue
             types = named.setdefault(option, {"type": []})["type"]
             if (kind := kinds[type(default)]) not in types:
                 types.append(kind)
-            if isinstance(default, tuple):
-                named[option]["items"] = {"type": "integer", "minimum": 1}
     batch = {"type": "integer", "minimum": 1, "default": 1}
     fold = {"type": "boolean", "default": False}
-    sizes: dict[str, Any] = {
-        "type": "object",
-        "additionalProperties": {"type": "integer", "minimum": 1},
-    }
+    sizes: dict[str, Any] = {"type": "object", "additionalProperties": size}
     sizes["examples"] = [{"batch": 1, "seq": 128}]
     path: dict[str, Any] = {"type": "string", "minLength": 1}
     share = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
@@ -254,9 +253,7 @@ def _normal_network(keys: dict[str, Any]) -> Reference:
         faults.add(Place().key("lengths"), message)
     if faults:
         raise EntryError(faults)
-    # a reference is plain JSON
-    plain = {key: list(x) if isinstance(x, tuple) else x for key, x in given.items()}
-    chosen = {key: plain[key] for key in known if key in plain}
+    chosen = {key: given[key] for key in known if key in given}
     chosen |= {"batch": keys["batch"]} if keys.get("batch", 1) > 1 else {}
     chosen |= {"fold": True} if keys.get("fold") else {}
     return {"network": name, **chosen} if chosen else name

@@ -144,29 +144,6 @@ def test_hardware_and_networks_are_named_as_other_commands_name_them(tmp_path: P
     assert max(layer.p for layer in sized.layers) == 16
 
 
-def test_sequences_of_different_lengths_are_packed() -> None:
-    found = [
-        json.loads(
-            shown(
-                "llama32_1b_prefill",
-                *("--hardware", "tpu_v3", "--fusion", "none", "--json", "--batch", batch),
-                *("--network-set", setting, "--mapping", "local", "--mapping-evaluations", "20"),
-            )
-        )
-        for setting, batch in (
-            ("lengths=32,8", "1"),
-            ("sequence_length=32", "2"),
-            ("lengths=32", "2"),
-        )
-    ]
-    packed, padded, alone = found
-    assert packed["energy_pj"] < padded["energy_pj"]
-    assert packed["dram_bytes"] < padded["dram_bytes"]
-    # a list of one is the ordinary network
-    for key in ("energy_pj", "latency_cycles", "dram_bytes", "edp_js", "groups"):
-        assert alone[key] == padded[key]
-
-
 def test_pictures_show_the_groups(tmp_path: Path) -> None:
     for ending in ("png", "svg", "html"):
         shown("tiny_cnn", "--hardware", "eyeriss", "--plot", f"{tmp_path}/a.{ending}", *QUICK)

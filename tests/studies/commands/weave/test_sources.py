@@ -23,12 +23,12 @@ def test_options_stand_behind_a_colon_and_a_batch_is_one_of_them():
         ("resnet50", 2),
         ("bert_base(sequence_length=16)", 4),
     ]
+    ragged = read_sources(["resnet50", "llama32_1b_decode:lengths=64,9,9,batch=2"], None)[1]
+    assert (ragged.label, ragged.batch) == ("llama32_1b_decode(lengths=64,9,9)", 2)
     assert found[1].what.macs == network("bert_base", sequence_length=16).macs
 
 
 def test_networks_of_one_name_get_numbers():
-    ragged = read_sources(["llama32_1b_decode:lengths=64,9,9,batch=2"], None)
-    assert [(one.label, one.batch) for one in ragged] == [("llama32_1b_decode(lengths=64,9,9)", 2)]
     found = read_sources(["tiny_cnn", "tiny_cnn", "tiny_cnn:batch=2"], None)
     assert [s.label for s in found] == ["tiny_cnn", "tiny_cnn-2", "tiny_cnn-3"]
     assert [s.batch for s in found] == [None, None, 2]
