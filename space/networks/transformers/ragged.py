@@ -77,6 +77,13 @@ class Packed:
         return tuple(found)
 
     @property
+    def first(self) -> tuple[int, ...]:
+        """Places of the first token of each sequence."""
+        return tuple(
+            last + 1 - new for last, (new, _) in zip(self.last, self.sequences, strict=True)
+        )
+
+    @property
     def last(self) -> tuple[int, ...]:
         """Places of the last token of each sequence."""
         return tuple(end - 1 for end in accumulate(new for new, _ in self.sequences))
@@ -180,13 +187,20 @@ def _rows(net: SequenceBuilder, source: str, one: Alike) -> Cut:
     return Cut(source, Slice((0, one.start, 0), (features, one.tokens, 1), of))
 
 
+def tokens_at(net: SequenceBuilder, name: str, source: str, places: tuple[int, ...]) -> str | Cut:
+    """Return the features of some tokens, brought together by a copy if they are several and not
+    all."""
+    features, tokens, _ = of = net.shape(source)
+    if len(places) == 1:
+        return net.position(source, places[0])
+    if len(places) == tokens:
+        return source
+    cuts = [Cut(source, Slice((0, place, 0), (features, 1, 1), of)) for place in places]
+    return net.append(copy(name, (features, len(places), 1), [features] * len(places)), *cuts)
+
+
 def last_tokens(net: SequenceBuilder, source: str, packed: Packed) -> str | Cut:
     """Return the features of the last token of each sequence; all if there are no others."""
-    features, tokens, _ = of = net.shape(source)
-    last = packed.last
-    if len(last) == tokens:
+    if len(packed.sequences) == packed.tokens:
         return source
-    if len(last) == 1:
-        return net.position(source, last[0])
-    cuts = [Cut(source, Slice((0, place, 0), (features, 1, 1), of)) for place in last]
-    return net.append(copy("last", (features, len(last), 1), [features] * len(last)), *cuts)
+    return tokens_at(net, "last", source, packed.last)

@@ -19,6 +19,7 @@ WEIGHTS = 2 * 16 * 16 + 2 * 16 * 8 + 3 * 16 * 24
 #: products for a pair of a query and a key, of all heads
 PAIR = 2 * 4 * 4
 
+BERT = "bert_base"
 RAGGED = ("llama32_1b", "llama3_8b", "mistral_7b", "mixtral_8x7b", "gpt3_6_7b")
 
 
@@ -90,7 +91,7 @@ def test_rows_of_queries_are_not_taken_for_tokens(count):
 
 
 @pytest.mark.parametrize(
-    "name", [*(f"{n}_prefill" for n in RAGGED), *(f"{n}_decode" for n in RAGGED)]
+    "name", [BERT, *(f"{n}_prefill" for n in RAGGED), *(f"{n}_decode" for n in RAGGED)]
 )
 def test_a_list_of_one_is_the_ordinary_network(name):
     assert options(name)["lengths"] == ()
@@ -119,6 +120,13 @@ def test_a_window_and_a_cache_are_those_of_each_sequence():
     assert chunk.macs - chunk.seen_macs == 16 * 2 * 32 * 64 * (dense - seen)
 
 
+def test_the_pooler_reads_the_first_token_of_each_sequence():
+    net = network(BERT, lengths=[2, 7, 2])
+    first = net.layers[net.index("first")]
+    assert [box.start[1] for box in first.slices if box is not None] == [0, 7, 9]
+    assert net.layers[net.index("pooler")].p == 3
+
+
 def test_last_tokens_are_those_of_each_sequence():
     net = prefill("x", TINY, 2, 5, 2, 1)
     last = net.layers[net.index("last")]
@@ -139,7 +147,8 @@ def test_last_tokens_are_those_of_each_sequence():
         ("gpt3_6_7b_decode", {"lengths": 5}, "lengths is 5, must be a list of whole numbers"),
         ("llama32_1b_decode", {"lengths": [1] * (MOST_SEQUENCES + 1)}, "must be at most 1024"),
         ("llama32_1b_decode", {"lengths": [2], "sequence_length": 2}, "leave one of them out"),
-        ("bert_base", {"lengths": [2]}, "option 'lengths' is not known"),
+        ("bert_base", {"lengths": [2, 513]}, r"lengths\[1\] is 513, .* nearest: 512"),
+        ("xlnet_base", {"lengths": [2]}, "option 'lengths' is not known"),
     ],
 )
 def test_lengths_that_cannot_be(name, chosen, message):
