@@ -80,4 +80,5 @@ class LoopNest:
         """Build a nest from :meth:`to_dict`."""
         loops = tuple(NestLoop(rank, tile) for rank, tile in data["loops"])
         split, dealt = tuple(data.get("split", ())), bool(data.get("dealt", False))
-        return cls(loops, tuple(data["depth"]), split, dealt, bool(data.get("in_turn", False)))
+        in_turn = bool(data.get("in_turn", False))
+        return cls(loops, tuple(data["depth"]), split, dealt, in_turn=in_turn)

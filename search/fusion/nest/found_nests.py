@@ -101,7 +101,7 @@ class FoundNests:
         in_turn = dealt and facts.masked(ranks) is not None
         return FoundNest(
             float(rows.edp[row]),
-            LoopNest(loops, tuple(depth), facts.split, dealt, in_turn),
+            LoopNest(loops, tuple(depth), facts.split, dealt, in_turn=in_turn),
             rows.layer_pj[row],
             rows.layer_cycles[row],
             float(rows.moved_pj[row]),

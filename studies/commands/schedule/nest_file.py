@@ -79,7 +79,7 @@ def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: s
             hint = did_you_mean(operand.stays, list(stays))
             raise ValueError(f"{here}: {operand.name} cannot stay for {operand.stays!r}; {hint}")
         depth[called.index(operand.name)] = stays[operand.stays]
-    found = LoopNest(loops, tuple(depth), split, nest.dealt, nest.in_turn)
+    found = LoopNest(loops, tuple(depth), split, nest.dealt, in_turn=nest.in_turn)
     if faults := list(nest_faults(group, found)):
         raise ValueError(f"{place}: {'; '.join(faults)}")
     return found
