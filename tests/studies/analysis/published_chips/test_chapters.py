@@ -201,14 +201,8 @@ def test_text_of_coral(everything):
     says(found, "it is 9% and 19% below the published one")
     assert round(figures["ResNet-50"].ratio, 2) == 0.91
     assert round(figures["VGG-16"].ratio, 2) == 0.81
-    small = ("MobileNet v1", "MobileNet v2", "SqueezeNet 1.1", "Inception v1")
-    more = [figures[name].theirs - figures[name].ours for name in small]
-    says(found, "by 1.4 to 1.8 ms", "by 3.2 ms for Inception v1", "2.3 to 8 times too fast")
-    assert (round(min(more[:3]), 1), round(max(more[:3]), 1)) == (1.4, 1.8)
-    assert round(more[3], 1) == 3.2
-    times = [1 / figures[name].ratio for name in small]
-    assert (round(min(times), 1), round(max(times))) == (2.3, 8)
-    # 1 TOP/s is still faster than the published times
+    small = ("MobileNet v1", "MobileNet v2", "SqueezeNet 1.0", "Inception v1")
+    says(found, "quarter of the lanes, 1 TOP/s, would be faster than the published times")
     assert all(
         figures[name].switched["quarter of the lanes"] < figures[name].theirs for name in small
     )
