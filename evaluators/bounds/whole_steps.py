@@ -14,7 +14,10 @@ from archloom.evaluators.jit import allocating, compiled, helper
 from archloom.space.workload import N
 
 from ..arrays import Floats, Ints
-from .level_capacity import ANY, Design, unrolled
+from .level_capacity import ANY, SHARING_INPUTS, SHARING_WEIGHTS, SUMMING, Design, Shares, unrolled
+
+#: all dimensions, as bits
+_ALL: Final = 255
 
 #: Axes that one program has at most, and numbers of children left on them, together: a few
 #: microseconds for each dimension. Where there are more, axes are treated one by one.
@@ -26,20 +29,49 @@ _MOST_ALONE: Final = 64
 
 
 @compiled
-def whole_at_once(design: Design, bounds: Ints, at_once: Floats) -> Floats:
-    """Return float64[B], MACs of layers with loop bounds ``bounds[B, 8]`` that work on average if
-    no layer is cut but into images: at most ``at_once[B]``, what :func:`shares_of` gives.
+def whole_shares(design: Design, bounds: Ints, shares: Shares) -> Shares:
+    """Return the shares of layers with loop bounds ``bounds[B, 8]``, as :func:`shares_of` gives
+    them, with those of layers that are not cut but into images: MACs that work at once on average,
+    and MACs that a word serves on average.
     """
-    found = at_once.copy()
+    at_once, served, most = shares.at_once.copy(), shares.shares.copy(), shares.shared.copy()
+    last, sent = len(design.fanout) - 1, design.multicast
     for i in range(len(bounds)):
-        found[i] = min(at_once[i], _working(design, bounds[i]))
-    return found
+        long = _long(bounds[i])
+        whole = _working(design, bounds[i], _Part(long, ANY, last))
+        at_once[i] = min(at_once[i], whole)
+        for p in range(last + 1):
+            for t, dims in enumerate((SHARING_WEIGHTS, SHARING_INPUTS, SUMMING, _ALL)):
+                part = _Part(long & dims, t, p)
+                if not part.dims:
+                    continue
+                whole = _working(design, bounds[i], part)
+                free = unrolled(bounds[i], part.dims, design.fanout, design.dims, sent[t], 0, p)
+                # what windows add to the shares of inputs stays
+                if t == ANY:
+                    most[i, p] *= min(1.0, whole / free)
+                else:
+                    served[i, p, t] *= min(1.0, whole / free)
+    return Shares(
+        at_once, shares.used, shares.below, shares.copies, served, most, shares.apart
+    )
+
+
+class _Part(NamedTuple):
+    """Which axes count: those that may unroll the dimensions ``dims`` (bits), from the innermost
+    level to the level ``last``, where words of the tensor ``sent`` may go to all children."""
+
+    dims: int
+    sent: int
+    last: int
 
 
 @allocating
-def _working(design: Design, bounds: Ints) -> float:
-    masks, sizes = _axes(design, bounds)
-    together, alone, left = 1.0, np.inf, (1 << len(masks)) - 1
+def _working(design: Design, bounds: Ints, part: _Part) -> float:
+    """Return the most that axes unroll on average, in whole numbers."""
+    masks, sizes = _axes(design, bounds, part)
+    every = (1 << len(masks)) - 1
+    together, alone, left = 1.0, np.inf, every
     while left:
         own, some = _connected(masks, left)
         left &= ~own
@@ -54,12 +86,11 @@ def _working(design: Design, bounds: Ints) -> float:
             chosen = places[:count]
             together *= _most(bounds, some, masks[chosen], sizes[chosen])
             continue
-        together *= _rest(design, bounds, masks, own)
+        together *= _rest(design, bounds, part, masks, own)
         for a in places[:count]:
             if len(_quotients(sizes[a])) <= _MOST_ALONE:
                 whole = _most(bounds, masks[a], masks[a : a + 1], sizes[a : a + 1])
-                others = (1 << len(masks)) - 1 & ~(1 << a)
-                alone = min(alone, whole * _rest(design, bounds, masks, others))
+                alone = min(alone, whole * _rest(design, bounds, part, masks, every & ~(1 << a)))
     return min(together, alone)
 
 
@@ -73,15 +104,14 @@ def _long(bounds: Ints) -> int:
 
 
 @allocating
-def _axes(design: Design, bounds: Ints) -> tuple[Ints, Ints]:
+def _axes(design: Design, bounds: Ints, part: _Part) -> tuple[Ints, Ints]:
     """Return the dimensions that axes may unroll, as bits, and their children; merged."""
-    places = 2 * len(design.fanout)
+    places, count = 2 * part.last + 2, 0
     masks, sizes = np.empty(places, np.int64), np.ones(places, np.int64)
-    long, count = _long(bounds), 0
     for place in range(places):
-        usable = design.dims[place // 2, place % 2] & long
-        children = design.fanout[place // 2, place % 2]
-        if not usable or children < 2:
+        level, axis = place // 2, place % 2
+        usable, children = design.dims[level, axis] & part.dims, design.fanout[level, axis]
+        if not usable or children < 2 or not design.multicast[part.sent, level]:
             continue
         a = 0
         while a < count and masks[a] != usable:
@@ -113,17 +143,18 @@ def _connected(masks: Ints, left: int) -> tuple[int, int]:
 
 
 @allocating
-def _rest(design: Design, bounds: Ints, masks: Ints, kept: int) -> float:
+def _rest(design: Design, bounds: Ints, part: _Part, masks: Ints, kept: int) -> float:
     """Return the most that some of the merged axes unroll, in fractions too."""
-    dims, long, last = design.dims.copy(), _long(bounds), len(design.fanout) - 1
-    for place in range(2 * last + 2):
+    dims = design.dims.copy()
+    for place in range(2 * part.last + 2):
         level, axis = place // 2, place % 2
         of_kept = False
         for a in range(len(masks)):
-            of_kept = of_kept or bool(kept >> a & 1 and masks[a] == dims[level, axis] & long)
+            of_kept = of_kept or bool(kept >> a & 1 and masks[a] == dims[level, axis] & part.dims)
         if not of_kept:
             dims[level, axis] = 0
-    return unrolled(bounds, long, design.fanout, dims, design.multicast[ANY], 0, last)
+    sent = design.multicast[part.sent]
+    return unrolled(bounds, part.dims, design.fanout, dims, sent, 0, part.last)
 
 
 @allocating

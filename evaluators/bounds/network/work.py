@@ -20,7 +20,7 @@ from ..layer_work import Works, works_of
 from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
-from ..whole_steps import whole_at_once
+from ..whole_steps import whole_shares
 from ..word_prices import Prices
 from .gathered import Gathered, gathered_maps, words_between
 
@@ -103,8 +103,7 @@ class Nests(NamedTuple):
         if (shares := self.shares.get(meshes)) is None:
             shares = shares_of(design, self.bounds)
             if uncut:
-                at_once = whole_at_once(design, self.bounds, shares.at_once)
-                shares = shares._replace(at_once=at_once)
+                shares = whole_shares(design, self.bounds, shares)
             remember_in(self.shares, _MOST_MESHES, meshes, shares)
         return shares
 

@@ -11,7 +11,7 @@ from archloom.evaluators.bounds.layer import design_and_prices
 from archloom.evaluators.bounds.level_capacity import Design, shares_of
 from archloom.evaluators.bounds.network.plans import layer_by_layer_pass
 from archloom.evaluators.bounds.network.work import network_work
-from archloom.evaluators.bounds.whole_steps import _quotients, whole_at_once
+from archloom.evaluators.bounds.whole_steps import _quotients, whole_shares
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.presets import preset
@@ -65,13 +65,14 @@ def test_factors_are_whole_numbers(apart: bool) -> None:
         two = {(0, 1): (first, (C, R)), (3, 0): (second, (N, K, P))}
         more = {(2, 0): (min(third, 3), (K, C))} if apart else {(3, 1): (third, (N, K, P))}
         design = meshed(two | more)
-        loose = shares_of(design, bounds[None]).at_once
-        whole = float(whole_at_once(design, bounds[None], loose)[0])
+        loose = shares_of(design, bounds[None])
+        shares = whole_shares(design, bounds[None], loose)
+        whole = float(shares.at_once[0])
         best = most_at_once(design, bounds)
         assert best <= whole * (1 + 1e-12)
         if apart:
             assert whole == pytest.approx(best)
-        closer += whole < float(loose[0]) * (1 - 1e-12)
+        closer += whole < float(loose.at_once[0]) * (1 - 1e-12)
     assert closer > 20
 
 
@@ -81,7 +82,7 @@ def test_more_children_never_leave_less() -> None:
     for _ in range(40):
         sizes = rng.integers(1, 200, 3)
         before, after = (
-            whole_at_once(design, bounds, shares_of(design, bounds).at_once)
+            whole_shares(design, bounds, shares_of(design, bounds))
             for design in (
                 meshed(
                     {
@@ -93,7 +94,8 @@ def test_more_children_never_leave_less() -> None:
                 for more in (1, 2)
             )
         )
-        assert (before <= after * (1 + 1e-12)).all()
+        for name in ("at_once", "shares", "shared"):
+            assert (getattr(before, name) <= getattr(after, name) * (1 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 12, 97, 4096])
