@@ -5,7 +5,7 @@ energy and area are minimised, so software decides two of three objectives. Whol
 this process, a seed after another:
 
     python benchmarks/hardware/untuned_spaces.py
-    python benchmarks/hardware/untuned_spaces.py --optimizers qnehvi tpe --seeds 2 --trials 48
+    python benchmarks/hardware/untuned_spaces.py --optimizers qnehvi tpe --seeds 1 --trials 48
     python benchmarks/hardware/untuned_spaces.py --optimizers     # print what was run before
 
 What designs come to and what studies came to is kept in files, so that a stopped run goes on where
@@ -143,7 +143,10 @@ def _study_file(
 ) -> Path:
     """Write the study of a space with another optimizer, seed and number of trials."""
     study = yaml.safe_load((SPACES / space / "study.yaml").read_text())
-    study |= {"seed": seed, "optimizer": {"name": optimizer}, "trials": options.trials}
+    # options of the study are those of its own optimizer
+    own = study["optimizer"]["name"] == optimizer
+    study |= {"seed": seed, "trials": options.trials}
+    study |= {} if own else {"optimizer": {"name": optimizer}, "batch_size": options.batch_size}
     study["space"] = str(SPACES / space / "hardware.yaml")
     study["software"]["mapping_evaluations"] = options.evaluations
     file = folder / "study.yaml"
@@ -233,6 +236,7 @@ def main() -> None:
     parser.add_argument("--optimizers", nargs="*", default=["mobo"])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=60)
+    parser.add_argument("--batch-size", type=int, default=4, help="of optimizers other than mobo")
     parser.add_argument("--evaluations", type=int, default=200_000, help="of a mapping")
     parser.add_argument("--out", type=Path, default=Path("runs/untuned_spaces"))
     options = parser.parse_args()
