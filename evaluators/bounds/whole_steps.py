@@ -52,9 +52,7 @@ def whole_shares(design: Design, bounds: Ints, shares: Shares) -> Shares:
                     most[i, p] *= min(1.0, whole / free)
                 else:
                     served[i, p, t] *= min(1.0, whole / free)
-    return Shares(
-        at_once, shares.used, shares.below, shares.copies, served, most, shares.apart
-    )
+    return Shares(at_once, shares.used, shares.below, shares.copies, served, most, shares.apart)
 
 
 class _Part(NamedTuple):
