@@ -10,8 +10,8 @@ import pytest
 from archloom.evaluators.bounds.layer import design_and_prices
 from archloom.evaluators.bounds.level_capacity import Design, shares_of
 from archloom.evaluators.bounds.network.plans import layer_by_layer_pass
+from archloom.evaluators.bounds.network.whole_steps import _quotients, whole_shares
 from archloom.evaluators.bounds.network.work import network_work
-from archloom.evaluators.bounds.whole_steps import _quotients, whole_shares
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.presets import preset

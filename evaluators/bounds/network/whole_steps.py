@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import allocating, compiled, helper
-from archloom.space.workload import N
+from archloom.space.workload import K, N
 
-from ..arrays import Floats, Ints
-from .level_capacity import ANY, SHARING_INPUTS, SHARING_WEIGHTS, SUMMING, Design, Shares, unrolled
+from ...arrays import Floats, Ints
+from ..level_capacity import ANY, SHARING_WEIGHTS, SUMMING, Design, Shares, unrolled
 
 #: all dimensions, as bits
 _ALL: Final = 255
@@ -41,7 +41,7 @@ def whole_shares(design: Design, bounds: Ints, shares: Shares) -> Shares:
         whole = _working(design, bounds[i], _Part(long, ANY, last))
         at_once[i] = min(at_once[i], whole)
         for p in range(last + 1):
-            for t, dims in enumerate((SHARING_WEIGHTS, SHARING_INPUTS, SUMMING, _ALL)):
+            for t, dims in enumerate((SHARING_WEIGHTS, 1 << K, SUMMING, _ALL)):
                 part = _Part(long & dims, t, p)
                 if not part.dims:
                     continue
