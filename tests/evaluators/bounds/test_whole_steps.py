@@ -17,7 +17,7 @@ from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.presets import preset
 from archloom.space.hardware import Hardware
 from archloom.space.networks.registry import network
-from archloom.space.workload import DIMS, NO_ZEROS, C, K, N, P, R
+from archloom.space.workload import DIMS, INPUTS, NO_ZEROS, OUTPUTS, WEIGHTS, C, K, N, P, R
 
 from ...source_tree import ROOT
 
@@ -32,11 +32,12 @@ def meshed(axes: dict[tuple[int, int], tuple[int, tuple[int, ...]]]) -> Design:
     fanout, dims = np.ones_like(design.fanout), np.zeros_like(design.dims)
     for place, (children, unrolled) in axes.items():
         fanout[place], dims[place] = children, sum(1 << d for d in unrolled)
-    return design._replace(fanout=fanout, dims=dims)
+    return design._replace(fanout=fanout, dims=dims, multicast=np.ones_like(design.multicast))
 
 
-def most_at_once(design: Design, bounds: np.ndarray) -> float:
-    """MACs that work on average under the best whole factors; images count in fractions."""
+def most_at_once(design: Design, bounds: np.ndarray, of: tuple[int, ...] = SOME) -> float:
+    """MACs that work on average under the best whole factors of some dimensions; images count in
+    fractions."""
     picks = []
     for level, axis in np.argwhere(design.fanout > 1):
         children, dims = int(design.fanout[level, axis]), int(design.dims[level, axis])
@@ -49,6 +50,7 @@ def most_at_once(design: Design, bounds: np.ndarray) -> float:
         working = [
             min(size, s) if d == N else size / ceil(size / s)
             for d, size, s in zip(SOME, sizes, spatial, strict=True)
+            if d in of
         ]
         best = max(best, prod(working))
     return best
@@ -72,6 +74,14 @@ def test_factors_are_whole_numbers(apart: bool) -> None:
         assert best <= whole * (1 + 1e-12)
         if apart:
             assert whole == pytest.approx(best)
+        sent = shares.shares[0, -1] * (1 + 1e-12)
+        for tensor, of in ((WEIGHTS, (N, P)), (INPUTS, (K,)), (OUTPUTS, (C, R))):
+            assert (
+                most_at_once(design, bounds, of)
+                <= sent[tensor]
+                <= loose.shares[0, -1, tensor] * (1 + 1e-9)
+            )
+        assert best <= shares.shared[0, -1] * (1 + 1e-12)
         closer += whole < float(loose.at_once[0]) * (1 - 1e-12)
     assert closer > 20
 
