@@ -55,7 +55,9 @@ def whole_shares(design: Design, bounds: Ints, shares: Shares) -> Shares:
                     most[i, p] *= left[t]
                 else:
                     served[i, p, t] *= left[t]
-        at_once[i] *= left[ANY]
+        # at_once may know of whole taps, which is the same again
+        free = unrolled(bounds[i], long, design.fanout, design.dims, sent[ANY], 0, last)
+        at_once[i] = min(at_once[i], free * left[ANY])
     return Shares(at_once, shares.used, shares.below, shares.copies, served, most, shares.apart)
 
 
