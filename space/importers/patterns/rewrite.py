@@ -3,10 +3,9 @@
 from dataclasses import replace
 from typing import Final
 
-from archloom.space.importers.lowering import Pattern, live, rewrite
-
 from ..graph import Graph, Op
 from . import activations as pattern_activations, norms as pattern_norms
+from .matching import Pattern, live, rewrite
 
 _WINDOWED: Final = ("conv", "pool")
 

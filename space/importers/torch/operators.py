@@ -271,9 +271,11 @@ OPERATORS: Final[dict[str, Rule]] = {
         for name in (
             "conv1d",
             "conv2d",
+            "conv3d",
             "convolution",
             "conv_transpose1d",
             "conv_transpose2d",
+            "conv_transpose3d",
         )
     },
     "aten.linear": _linear,
@@ -293,10 +295,12 @@ OPERATORS: Final[dict[str, Rule]] = {
     "aten.group_norm": _group_norm,
     "aten.native_group_norm": _group_norm,
     "aten.instance_norm": _instance_norm,
-    **{f"aten.{mode}_pool{d}d": _pool(mode) for mode in ("max", "avg") for d in (1, 2)},
+    **{f"aten.{mode}_pool{d}d": _pool(mode) for mode in ("max", "avg") for d in (1, 2, 3)},
     "aten.max_pool2d_with_indices": _pool("max"),
-    **{f"aten.adaptive_{m}_pool{d}d": _adaptive(m) for m in ("max", "avg") for d in (1, 2)},
+    "aten.max_pool3d_with_indices": _pool("max"),
+    **{f"aten.adaptive_{m}_pool{d}d": _adaptive(m) for m in ("max", "avg") for d in (1, 2, 3)},
     "aten._adaptive_avg_pool2d": _adaptive("avg"),
+    "aten._adaptive_avg_pool3d": _adaptive("avg"),
     # a sum is a mean but for a factor, a least value costs what a largest one does
     **dict.fromkeys(("aten.mean", "aten.sum"), _reduce("mean")),
     **dict.fromkeys(("aten.amax", "aten.amin"), _reduce("max")),
