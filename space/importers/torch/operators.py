@@ -6,7 +6,7 @@ Rules take a :class:`Call` and return its result. Names and arguments are those 
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..graph import Tensor
 from .call import Call, Result, Unsupported
@@ -131,32 +131,68 @@ def _adaptive(mode: str) -> Rule:
         before, after = source.shape[-dims:], call.shape[-dims:]
         if before == after:
             return _first(call, source)
-        windows = [_even_windows(a, b) for a, b in zip(before, after, strict=True)]
-        even = [window for window in windows if window]
-        if len(even) < dims:
-            raise Unsupported(
-                f"windows of several sizes or distances: {_sides(before)} positions to "
-                f"{_sides(after)}; choose an output size that divides the feature map"
-            )
-        kernel, stride = zip(*even, strict=True)
-        window = {"kernel": kernel, "stride": stride, "start": (0,) * dims, "dilation": (1,) * dims}
-        return _first(call, call.emit("pool", [source], mode=mode, **window))
+        if any(b > a for a, b in zip(before, after, strict=True)):
+            return _first(call, _repeated(call, source, before, after))
+        sizes = zip(before, after, strict=True)
+        windows = [_adaptive_windows(a, b) for a, b in sizes]
+        if any(window.apart for window in windows):
+            laid = [
+                w.size * b if w.apart else a for w, a, b in zip(windows, before, after, strict=True)
+            ]
+            source = call.emit("copy", [source], (*source.shape[:-dims], *laid))
+        named = {
+            "kernel": tuple(window.size for window in windows),
+            "stride": tuple(window.stride for window in windows),
+            "start": tuple(window.start for window in windows),
+            "dilation": (1,) * dims,
+        }
+        return _first(call, call.emit("pool", [source], mode=mode, **named))
 
     return rule
 
 
-def _even_windows(before: int, after: int) -> tuple[int, int] | None:
-    """Return size and stride of the windows of an adaptive pool; None if they differ.
+def _repeated(call: Call, source: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:
+    """Return an adaptive pool to a larger map whose windows hold one value each."""
+    if any(b % a for a, b in zip(before, after, strict=True)):
+        raise Unsupported(
+            f"enlarges {_sides(before)} positions to {_sides(after)}; sizes of the result must be "
+            "multiples of those of the feature map, or all be at most as large"
+        )
+    return call.emit("resize", [source], mode="nearest")
 
-    Window i goes from floor(i n / m) to ceil((i + 1) n / m), of n positions to m (PyTorch,
-    aten/src/ATen/native/AdaptivePooling.h).
+
+class _Windows(NamedTuple):
+    """Windows of a pool along an axis; ``apart`` if they are copied to stand side by side."""
+
+    size: int
+    stride: int
+    start: int = 0
+    apart: bool = False
+
+
+def _adaptive_windows(before: int, after: int) -> _Windows:
+    """Return the windows of an adaptive pool from n positions to m.
+
+    Window i goes from floor(i n / m) to ceil((i + 1) n / m) (PyTorch,
+    aten/src/ATen/native/AdaptivePooling.h). Where they differ in size, each counts as one of the
+    largest, which is an upper figure of the work. Where they differ in distance, too, windows of
+    one distance stand for them, in zeros at both ends, that reach all positions; if none do, all
+    windows are copied side by side.
     """
     starts = [i * before // after for i in range(after)]
     ends = [-(-(i + 1) * before // after) for i in range(after)]
     sizes = {end - start for start, end in zip(starts, ends, strict=True)}
     strides = {b - a for a, b in pairwise(starts)} or sizes
-    even = len(sizes) == len(strides) == 1 and after <= before
-    return (max(sizes), max(strides)) if even else None
+    size = max(sizes)
+    if len(sizes) == len(strides) == 1:
+        return _Windows(size, max(strides))
+    for stride in sorted(strides):
+        beyond = (after - 1) * stride - before
+        # the last window begins in the map and reaches its end, the first one reaches its start
+        start = max(0, beyond + 1)
+        if start <= min(size - 1, beyond + size):
+            return _Windows(size, stride, start)
+    return _Windows(size, size, apart=True)
 
 
 def _sides(sides: Sequence[int]) -> str:
