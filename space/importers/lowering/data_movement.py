@@ -115,6 +115,7 @@ def _lower_depth_to_space(ctx: Lowering, op: Op) -> View:
 
 HANDLERS: Final[dict[str, Handler]] = {
     "identity": _lower_identity,
+    "mask": _lower_identity,
     "reshape": _lower_reshape,
     "transpose": _lower_transpose,
     "slice": _lower_slice,

@@ -174,14 +174,16 @@ def soften(
     made = _renumbered(piece, channels, rows)
     if causal:
         queries = made[causal.dimension]
-        if any(atom.axis != ROWS for atom in queries):
+        if all(atom.axis == ROWS for atom in queries):
+            strides = [atom.stride for atom in queries]
+            layer = replace(layer, mask=mask_of(causal, queries, strides, layer.p))
+        elif causal.sure:
             raise CannotLower("has queries along its channels; a causal mask needs them along rows")
-        layer = replace(layer, mask=mask_of(causal, queries, [a.stride for a in queries], layer.p))
     return ctx.made(ctx.emit(layer, reads), made)
 
 
-def mask_of(causal: Causal, dim: Sequence[Atom], strides: Sequence[int], rows: int) -> Mask:
-    """Return the mask of a layer with so many rows.
+def mask_of(causal: Causal, dim: Sequence[Atom], strides: Sequence[int], rows: int) -> Mask | None:
+    """Return the mask of a layer with so many rows; none if it need not be used and does not fit.
 
     Args:
         causal: as of the operator.
@@ -196,6 +198,8 @@ def mask_of(causal: Causal, dim: Sequence[Atom], strides: Sequence[int], rows: i
     for atom, stride in zip(reversed(dim), reversed(strides), strict=True):
         low, high = max(size, causal.inside), min(size * atom.size, causal.inside * causal.queries)
         if low < high and stride * (low // size) != low // causal.inside * each:
+            if not causal.sure:
+                return None
             raise CannotLower(
                 "has rows that do not lie query by query, as a causal mask needs them; let queries "
                 "stand before other rows"

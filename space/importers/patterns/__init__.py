@@ -1,4 +1,4 @@
-"""Patterns of small operators that are one operator: activations, norms, padding.
+"""Patterns of small operators that are one operator: activations, norms, masks, padding.
 
 ``rewrite.py`` applies all of them to a graph before it is lowered; ``matching.py`` looks back
 through the graph for them.
