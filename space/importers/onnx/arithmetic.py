@@ -121,13 +121,16 @@ def binary(kind: str, call: Call, x: Value, y: Value) -> Value:
 
 def _masked_sum(kind: str, call: Call, scores: Value, mask: Value) -> Value | None:
     """Return scores to which a causal mask is added, or from which it is subtracted."""
-    if kind not in ("add", "sub") or scores.constant or not mask.constant or mask.learned:
+    if kind not in ("add", "sub") or scores.constant or not mask.constant:
         return None
-    added = mask.read()
-    if added is None or added.dtype.kind not in "fiub":
+    values = mask.read()
+    if values is None or values.dtype.kind not in "fiub":
         return None
-    signed = -added.astype(np.float64) if kind == "sub" else added
-    return masked_scores(call, scores, added_window(signed), scores.shape)
+    added = values.astype(np.float64) * (-1 if kind == "sub" else 1)
+    # nobody learns values of which some are 0 and all others so low
+    if mask.learned and not bool(((added == 0) | (added <= LOW)).all()):
+        return None
+    return masked_scores(call, scores, added_window(added), scores.shape)
 
 
 def masked_scores(
