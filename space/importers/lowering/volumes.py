@@ -4,10 +4,12 @@ A layer has windows along rows and columns. So a map of depth D is read as one o
 D rows and H x W columns), or frame by frame:
 
 - Kernels of one row and one column slide along D rows: exact.
-- Where a frame's rows are as many as its windows times their stride, windows of all frames slide
-  along one axis. Each tap along depth reads frames of its own as channels of its own. Work and
-  weights are exact; the input is read once for each tap along depth, as no tap uses what another
-  has read, and zeros before the first frame and behind the last one are counted as frames.
+- Where a frame's rows (or columns) are as many as its windows times their stride, windows of all
+  frames slide along one axis. Each tap along depth reads frames of its own as channels of its own.
+  Work and weights are exact; the input is read once for each tap along depth, as no tap uses what
+  another has read, and zeros before the first frame and behind the last one are counted as frames.
+  With such zeros the boxes of taps do not say which frames a part of the result needs. So the map
+  is then read in another shape than it has, of which any part of the result needs all.
 - Others work frame by frame, each a layer that reads the frames of its taps. That is exact but
   for zeros as before; a layer by itself fetches the weights for each frame.
 
@@ -17,6 +19,8 @@ A pool is one inside frames and one along depth behind it: a maximum of maxima, 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
+
+from archloom.space.workload import is_input
 
 from ..graph import Op, Tensor
 from . import tensor_view as views
@@ -34,7 +38,9 @@ from .layout import alike
 from .tensor_view import View
 
 _BY_AXIS: Final = ("kernel", "stride", "start", "end", "dilation", "output_padding")
-#: makes the frames of a result of the frames that it reads, laid side by side along rows
+#: exchanges frames and rows, which puts frames beside columns
+_COLUMNS_FIRST: Final = (0, 1, 3, 2, 4)
+#: makes the frames of a result of the frames that it reads, which lie side by side
 _Sheet = Callable[[View, str], View]
 
 
@@ -78,28 +84,64 @@ def _lower_conv(ctx: Lowering, op: Op) -> View:
         batch, _, rows, columns = _sides(frames.shape, view.shape, shape)
         return convolve(ctx, sheet, frames, flat, (batch, outputs, rows, columns), part)
 
-    named = op.attributes
-    (step, *_), (start, *_), (apart, *_) = named["stride"], named["start"], named["dilation"]
+    step, start, apart = (op.attributes[name][0] for name in ("stride", "start", "dilation"))
     within = within_window(sheet, tuple(kernel)) == sheet.attributes["start"]
-    if step == 1 and within and _fits(view.shape, shape, sheet):
-        return _all_frames(ctx, view, shape, [t * apart - start for t in range(taps)], make)
-    wanted = [[o * step - start + t * apart for t in range(taps)] for o in range(shape[2])]
+    firsts = [t * apart - start for t in range(taps)]
+    if step == 1 and within and shape[2] <= view.shape[2]:
+        frames = _one_map(ctx, view)
+        lies = _beside(ctx, frames, shape, sheet, firsts)
+        if lies is not None:
+            return _all_frames(ctx, frames, shape, firsts, lies, make)
+    wanted = [[o * step + first for first in firsts] for o in range(shape[2])]
     return _each_frame(view, wanted, make)
+
+
+def _beside(
+    ctx: Lowering, view: View, shape: Sequence[int], sheet: Op, firsts: Sequence[int]
+) -> int | None:
+    """Return the axis of a frame along which all frames of a convolution lie; None if none fits.
+
+    Args:
+        ctx: has the maps that are read.
+        view: that is read.
+        shape: of the result.
+        sheet: the window inside a frame.
+        firsts: frame from which on each tap reads.
+    """
+    depth, frames = view.shape[2], shape[2]
+    exact = depth == 1 or all(0 <= first <= depth - frames for first in firsts)
+    for axis in (ROWS, COLUMNS):
+        if not _fits(view.shape, shape, sheet, axis):
+            continue
+        sides = (frames * view.shape[3], view.shape[4])
+        sides = sides if axis == ROWS else (view.shape[3], frames * view.shape[4])
+        if exact or not _has_sides(ctx, ctx.narrowed(view, 2, 0, frames), sides):
+            return axis
+    return None
+
+
+def _has_sides(ctx: Lowering, view: View, sides: tuple[int, int]) -> bool:
+    """Whether a view of frames is, in what a layer makes, a box of such rows and columns."""
+    pieces = ctx.maps.settle(view, as_map).pieces
+    boxes = [ctx.maps.box(p, around=True) for p in pieces if not is_input(p.source)]
+    return any(box.size[1:] == sides for box in boxes)
 
 
 def _sides(
     frames: Sequence[int], before: Sequence[int], after: Sequence[int]
 ) -> tuple[int, int, int, int]:
-    """Return the shape of the result of frames laid along rows, but for its channels."""
-    return frames[0], 0, frames[2] // before[3] * after[3], after[4]
+    """Return the shape of the result of frames side by side, but for its channels."""
+    rows, columns = (frames[i - 1] // before[i] * after[i] for i in (3, 4))
+    return frames[0], 0, rows, columns
 
 
-def _fits(before: Sequence[int], after: Sequence[int], sheet: Op) -> bool:
-    """Whether windows of all frames can slide along one axis, and the result has no more frames.
+def _fits(before: Sequence[int], after: Sequence[int], sheet: Op, axis: int) -> bool:
+    """Whether windows of all frames can slide along one axis, rows or columns of a frame.
 
     Window p of frame d begins at row d H + p s of all rows; as window d P + p does if H = P s.
     """
-    return after[2] <= before[2] and before[3] == after[3] * sheet.attributes["stride"][0]
+    at = axis - ROWS
+    return before[3 + at] == after[3 + at] * int(sheet.attributes["stride"][at])
 
 
 def _rows_of_depth(ctx: Lowering, view: View) -> View:
@@ -135,17 +177,24 @@ def _along_rows(view: View) -> bool:
 
 
 def _all_frames(
-    ctx: Lowering, view: View, shape: Sequence[int], firsts: Sequence[int], make: _Sheet
+    ctx: Lowering, view: View, shape: Sequence[int], firsts: Sequence[int], axis: int, make: _Sheet
 ) -> View:
-    """Return a result whose frames are made at once, of frames from ``firsts`` on, one by tap."""
-    view = _one_map(ctx, view)
+    """Return a result whose frames are made at once, of frames from ``firsts`` on, one by tap.
+
+    Frames lie side by side along an axis, rows or columns.
+    """
     depth, frames = view.shape[2], shape[2]
     starts = [min(max(first, 0), depth - frames) for first in firsts]
     taps = [ctx.narrowed(view, 2, start, start + frames) for start in starts]
-    batch, channels, _, rows, columns = taps[0].shape
     wide = views.concat(taps, 1) if len(taps) > 1 else taps[0]
-    laid = views.reshape(wide, (batch, channels * len(taps), frames * rows, columns))
-    return views.reshape(make(laid, ""), shape)
+    batch, channels, _, rows, columns = wide.shape
+    if axis == ROWS:
+        made = make(views.reshape(wide, (batch, channels, frames * rows, columns)), "")
+        return views.reshape(made, shape)
+    turned = views.transpose(wide, _COLUMNS_FIRST)
+    made = make(views.reshape(turned, (batch, channels, rows, frames * columns)), "")
+    apart = views.reshape(made, (*shape[:2], shape[3], frames, shape[4]))
+    return views.transpose(apart, _COLUMNS_FIRST)
 
 
 def _each_frame(view: View, wanted: Sequence[Sequence[int]], make: _Sheet) -> View:
@@ -236,8 +285,8 @@ def _lower_pool(ctx: Lowering, op: Op) -> View:
             return pool(ctx, inside, frames, (batch, before[1], rows, columns), part or "frames")
 
         flat = (*before, *shape[3:])
-        if _fits(view.shape, flat, inside):
-            view = _all_frames(ctx, view, flat, [0], make)
+        if _fits(view.shape, flat, inside, ROWS):
+            view = _all_frames(ctx, _one_map(ctx, view), flat, [0], ROWS, make)
         else:
             view = _each_frame(view, [[i] for i in range(before[2])], make)
     if all(op.attributes[name][0] == 1 for name in ("kernel", "stride")):

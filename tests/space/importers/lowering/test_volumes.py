@@ -165,3 +165,23 @@ def test_frames_that_no_tap_reaches_are_told() -> None:
     model = nn.ConvTranspose3d(4, 2, 1, 2)
     with pytest.raises(ImportProblem, match="some of its frames are zero"):
         lowered(model, torch.ones(1, 4, 3, 3, 3))
+
+
+@pytest.mark.parametrize(("rows", "columns", "padding"), [(6, 6, 1), (6, 5, 1), (6, 5, 0)])
+def test_tiles_of_a_result_do_not_miss_frames_of_neighbours(
+    rows: int, columns: int, padding: int
+) -> None:
+    """With zeros at the ends of depth, taps read boxes of other frames than those of the result.
+
+    So no layer may read what another makes in the shape that it has, tile by tile.
+    """
+    pads = (padding, 1, 1)
+    model = nn.Sequential(nn.Conv3d(2, 4, 3, 1, pads), nn.ReLU(), nn.Conv3d(4, 2, 3, 1, pads))
+    made = lowered(model, torch.ones(1, 2, 7, rows, columns))
+    first, second = made.layers
+    assert made.reads[1] == (first.name,) * 3
+    starts = [box.start[1] // rows if (box := second.slice_of(i)) else 0 for i in range(3)]
+    if padding:
+        assert second.input_size != made.map_shape(first.name)[1:]
+    else:
+        assert starts == [0, 1, 2]
