@@ -55,7 +55,7 @@ def _causal(call: Call, mask: Value | None, queries: int, keys: int) -> dict[str
     values = mask.read() if mask is not None and mask.constant else None
     if values is None or (mask is not None and call.forget(mask).learned):
         return {}
-    found = causal_window(values) if values.dtype == bool else added_window(values)
+    found = causal_window(values.astype(bool)) if values.dtype == bool else added_window(values)
     return {} if found is None else {"causal": found}
 
 

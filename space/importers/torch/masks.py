@@ -16,8 +16,9 @@ def attention(call: Call) -> Result:
     elif call["is_causal"] and inputs[0].shape[-2] == inputs[1].shape[-2] > 1:
         # counted from the first query and the first key (PyTorch, scaled_dot_product_attention)
         window = 0
-    named = {} if window is None else {"causal": window}
-    return call.emit("attention", inputs, **named)
+    if window is None:
+        return call.emit("attention", inputs)
+    return call.emit("attention", inputs, causal=window)
 
 
 def _apart(

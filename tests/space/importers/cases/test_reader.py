@@ -158,7 +158,7 @@ def test_all_faults_are_named_at_once():
 
 TIMING = {
     ("device", "ddr9"): "arch.levels[2].timing.device: must be one of ddr3_1600_x16, ",
-    ("device", "ddr4_3200_x9"): "lpddr4_2400_x16, got 'ddr4_3200_x9'; did you mean ddr4_3200_x8 or ",
+    ("device", "ddr4_3200_x9"): "lpddr4_2400_x16, got 'ddr4_3200_x9'; did you mean ddr4_3200_x8",
     ("device", 3): "arch.levels[2].timing.device: must be a text, got 3",
     ("channels", 0): "arch.levels[2].timing.channels: must be greater than or equal to 1, got 0",
     ("channels", 2000): "timing.channels: must be less than or equal to 1024, got 2000",
