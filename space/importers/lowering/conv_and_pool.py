@@ -47,11 +47,13 @@ def _read_map(ctx: Lowering, view: View) -> tuple[View, list[Read], Shape]:
 
     Raises:
         CannotLower: it has more than two dimensions of positions.
+        BatchMismatch: its first dimension is more than the batch.
     """
     rank = len(view.shape)
     if not 3 <= rank <= 4:
         found = max(0, rank - 2)
         raise CannotLower(f"has {found} spatial dimensions; one, two or three can be lowered")
+    only_images(view)
     channels, rows, columns = (*view.shape[1:], 1)[:3]
     view, reads = ctx.take(view, as_map, _ROLES[:rank], parts_along=1)
     return view, reads, (channels, rows, columns)
