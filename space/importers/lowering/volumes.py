@@ -35,7 +35,7 @@ from .conv_and_pool import (
 )
 from .feature_map import COLUMNS, ROWS, CannotLower
 from .layout import alike
-from .tensor_view import View
+from .tensor_view import NotAView, View
 
 _BY_AXIS: Final = ("kernel", "stride", "start", "end", "dilation", "output_padding")
 #: exchanges frames and rows, which puts frames beside columns
@@ -66,11 +66,24 @@ def _still(op: Op, kernel: Sequence[int]) -> bool:
     return set(kernel[1:]) | set(named["stride"][1:]) == {1} and not any(padding)
 
 
+def _or_copied(ctx: Lowering, view: View, lower: Callable[[View], View]) -> View:
+    """Lower an operator on a map of frames, or on a copy where words are too scattered."""
+    try:
+        return lower(view)
+    except NotAView:
+        return lower(ctx.copied(view, map_roles(len(view.shape))))
+
+
 def _lower_conv(ctx: Lowering, op: Op) -> View:
     """Lower a convolution along one to three axes."""
-    view, weight, shape = ctx.view(op.inputs[0]), ctx.tensor(op.inputs[1]), ctx.shape(op)
+    view, weight = ctx.view(op.inputs[0]), ctx.tensor(op.inputs[1])
     if len(view.shape) != 5:
-        return convolve(ctx, op, view, weight, shape)
+        return convolve(ctx, op, view, weight, ctx.shape(op))
+    return _or_copied(ctx, view, lambda frames: _convolved(ctx, op, frames, weight))
+
+
+def _convolved(ctx: Lowering, op: Op, view: View, weight: Tensor) -> View:
+    shape = ctx.shape(op)
     taps = weight.shape[2]
     if _still(op, weight.shape[2:]):
         flat = replace(weight, shape=(*weight.shape[:3], 1))
@@ -221,9 +234,14 @@ def _lower_conv_transpose(ctx: Lowering, op: Op) -> View:
     Along depth, frame o of the result sums taps t of frames i with i * stride + t * dilation =
     o + start.
     """
-    view, weight, shape = ctx.view(op.inputs[0]), ctx.tensor(op.inputs[1]), ctx.shape(op)
+    view, weight = ctx.view(op.inputs[0]), ctx.tensor(op.inputs[1])
     if len(view.shape) != 5:
         return convolve_transposed(ctx, op, view, weight)
+    return _or_copied(ctx, view, lambda frames: _convolved_transposed(ctx, op, frames, weight))
+
+
+def _convolved_transposed(ctx: Lowering, op: Op, view: View, weight: Tensor) -> View:
+    shape = ctx.shape(op)
     sheet, named = _window(op, slice(1, None)), op.attributes
     inputs, outputs, taps, *kernel = weight.shape
     step, start, apart = (named[name][0] for name in ("stride", "start", "dilation"))
@@ -272,9 +290,14 @@ def _spread(made: View, shape: Sequence[int], taps: int, groups: int) -> View:
 
 def _lower_pool(ctx: Lowering, op: Op) -> View:
     """Lower a pool along one to three axes."""
-    view, shape = ctx.view(op.inputs[0]), ctx.shape(op)
+    view = ctx.view(op.inputs[0])
     if len(view.shape) != 5:
-        return pool(ctx, op, view, shape)
+        return pool(ctx, op, view, ctx.shape(op))
+    return _or_copied(ctx, view, lambda frames: _pooled(ctx, op, frames))
+
+
+def _pooled(ctx: Lowering, op: Op, view: View) -> View:
+    shape = ctx.shape(op)
     inside = _window(op, slice(1, None))
     named = inside.attributes
     before = view.shape[:3]
