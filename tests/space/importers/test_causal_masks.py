@@ -190,26 +190,39 @@ def test_buffers_are_read_and_stay_as_they_are() -> None:
     assert not any(bool(value.any()) for value in program.state_dict.values())
 
 
-def attention(tmp_path: Path, queries: int, past: int = 0, opset: int = 24, **attributes: int):
-    """The masks of an Attention node of two heads."""
-    inputs = {"q": (1, 2, queries, 4), "k": (1, 2, queries, 4), "v": (1, 2, queries, 4)}
-    names = "q k v"
-    if past:
-        inputs |= {"pk": (1, 2, past, 4), "pv": (1, 2, past, 4)}
-        names = ["q", "k", "v", "", "pk", "pv"]
-    made = node("Attention", names if isinstance(names, str) else "q k v", "y", **attributes)
-    if past:
-        del made.input[:]
-        made.input.extend(names)
-    proto = model([made], inputs, "y", {}, opset=opset)
-    found = read_onnx(saved(proto, tmp_path))
-    assert proto.graph.input[0].type.tensor_type.elem_type == TensorProto.FLOAT
-    return [layer.mask for layer in found.layers]
+def attention(
+    folder: Path, queries: int, past: int = 0, mask: str = "", data: bool = False, **named: int
+) -> list[Mask | None]:
+    """The masks of an Attention node of two heads, whose cache has ``past`` keys."""
+    inputs = dict.fromkeys("qkv", (1, 2, queries, 4))
+    inputs |= {name: (1, 2, past, 4) for name in ("pk", "pv") if past}
+    inputs |= {"lengths": (1,)} if data else {}
+    made = node("Attention", "q k v", "y", **named)
+    beside = [mask, *(("pk", "pv") if past else ("", "")), "lengths" if data else ""]
+    made.input.extend(beside)
+    constants = {
+        "seen": np.tri(queries, dtype=bool),
+        "low": np.triu(np.full((queries,) * 2, -1e9), 1),
+    }
+    constants = (
+        {mask: constants[mask].astype(bool if mask == "seen" else np.float32)} if mask else {}
+    )
+    proto = model([made], inputs, "y", constants, types={"lengths": TensorProto.INT64}, opset=25)
+    return [layer.mask for layer in read_onnx(saved(proto, folder)).layers]
 
 
 def test_attention_of_files_says_whether_it_is_causal(tmp_path: Path) -> None:
-    masks = [Mask("k"), Mask("k"), Mask("c")]
+    masks, none = [Mask("k"), Mask("k"), Mask("c")], [None] * 3
     assert attention(tmp_path, 6, is_causal=1) == masks
-    assert attention(tmp_path, 6) == [None] * 3
-    assert attention(tmp_path, 1, is_causal=1) == [None] * 3
+    assert attention(tmp_path, 6, right_window_size=0) == masks
     assert attention(tmp_path, 4, past=3, is_causal=1) == masks
+    assert attention(tmp_path, 6, mask="seen") == attention(tmp_path, 6, mask="low") == masks
+    near = [Mask("k", 1, 3), Mask("k", 1, 3), Mask("c", 1, 3)]
+    assert attention(tmp_path, 6, is_causal=1, left_window_size=2) == near
+    # a window as long as the sequence is none
+    assert attention(tmp_path, 6, is_causal=1, left_window_size=5) == masks
+    assert attention(tmp_path, 6) == none
+    assert attention(tmp_path, 1, is_causal=1) == none
+    assert attention(tmp_path, 6, left_window_size=2, right_window_size=2) == none
+    # how many keys are padding is data
+    assert attention(tmp_path, 6, is_causal=1, data=True) == none
