@@ -119,7 +119,7 @@ class _Known:
 
 def best_imperfect(
     problem: MappingProblem,
-    exact: Callable[[], LayerCost],
+    exact: Callable[[], tuple[LayerCost, int]],
     search: AnyMappingSearch,
     evaluations: int,
     seed: int,
@@ -128,10 +128,12 @@ def best_imperfect(
 
     Args:
         problem: with the layer's own bounds.
-        exact: finds the best mapping with exact factors, with its gap; it is asked unless it is
-            proven otherwise that such a mapping costs more than one that is known.
+        exact: finds the best mapping with exact factors, with its gap, and says how many
+            evaluations it had no need of: nests of other bounds, which are searched later, get
+            these. It is asked unless it is proven otherwise that such a mapping costs more than one
+            that is known.
         search: searches nests of other bounds.
-        evaluations: of each search at most.
+        evaluations: a quarter of them goes to each of these nests.
         seed: of the searches of other nests.
     """
     known = _Known(problem)
@@ -139,7 +141,7 @@ def best_imperfect(
     padded = _possible(problem, padded_bounds(problem))
     least = -inf if padded is None else _first(tried, padded)
     if known.score > least and not tried.exact():
-        cost = exact()
+        cost, tried.unspent = exact()
         known.take(cost)
         tried.settled = tried.settled and cost.gap_percent == 0
     if padded is not None and padded.covered not in tried.covered and not known.proven:
@@ -155,8 +157,8 @@ def best_imperfect(
 
 
 class _Tried:
-    """Searches of nests that cover more than the bounds: which were made, and whether more
-    evaluations of them would bring nothing.
+    """Searches of nests that cover more than the bounds: which were made, whether more evaluations
+    of them would bring nothing, and what is left for them beside a share of their own.
     """
 
     def __init__(
@@ -164,14 +166,17 @@ class _Tried:
     ) -> None:
         self.known, self.search = known, search
         self.evaluations, self.seed = evaluations, seed
-        self.settled = True
+        self.settled, self.unspent = True, 0
         self.covered = {known.problem.bounds}
 
     def nest(self, nest: MappingProblem, most_cycles: float = inf) -> None:
         """Search a nest for something better than the best that takes no more than some cycles."""
         self.covered.add(nest.covered)
-        where = (nest, self.evaluations, self.seed, self.known.limit(nest))
+        budget = self.evaluations + self.unspent
+        where = (nest, budget, self.seed, self.known.limit(nest))
         found = self.search.best_below(*where, most_cycles)
+        # of its own share nothing is passed on
+        self.unspent = min(self.unspent, found.unspent)
         self.settled = self.settled and found.settled
         if found.mapping is not None:
             self.known.offer(found.mapping)
