@@ -14,6 +14,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -144,12 +145,11 @@ def planned(net: Network, hardware: Hardware, plans: int) -> Costs:
     return found.energy_pj, float(found.latency_cycles)
 
 
-def compare(name: str, design: str, plans: int) -> Row:
+def compare(net: Network, hardware: Hardware, plans: int) -> Row:
     """Return what two passes cost at least, over what one costs."""
-    net, hardware = network(name), preset(design)
     whole = net.with_batch(pass_batch(net, hardware))
     energy_pj, cycles = planned(net, hardware, plans)
-    row: Row = {"network": name, "preset": design, "edp_pj_cycles": energy_pj * cycles}
+    row: Row = {"network": net.name, "preset": hardware.name, "edp_pj_cycles": energy_pj * cycles}
     leakage_pj = access_costs(hardware).leakage_pj_per_cycle
     for way, (operators, first) in WAYS.items():
         second_pj, second_cycles = planned(by_value(net, operators), hardware, plans)
@@ -192,7 +192,8 @@ def main() -> None:
         prices = prices_of(preset(design))
         keys = (least_keys(prices, size, size) for size in (64, 128))
         print(f"| {design} | " + " | ".join(f"{number:.1f}" for number in keys) + " |")
-    rows = [compare(name, one, asked.plans) for name in asked.networks for one in asked.presets]
+    cases = product(asked.networks, asked.presets)
+    rows = [compare(network(name), preset(design), asked.plans) for name, design in cases]
     print("", *tables(rows), sep="\n")
     if asked.json:
         asked.json.write_text(json.dumps(rows, indent=1) + "\n")
