@@ -6,7 +6,8 @@
 Archloom has no such passes (docs/explanation/two_passes.md). For each network and preset three
 plans of the joint planner are compared: that of the network as it is, one in which softmaxes cost
 no more than their second pass, value by value in any loops, and one in which norms do. To the
-latter two the least that a first pass costs is added. The last two columns are the least EDP with
+latter two the least that a first pass costs is added, as if its time overlapped with no transfers.
+The last two columns are the least EDP with
 two passes over the EDP of today.
 """
 
