@@ -1,4 +1,4 @@
-"""What softmaxes and norms in two passes over tiles could bring at most, for whole networks.
+"""What softmaxes and norms in two passes over tiles could bring, for whole networks.
 
     python benchmarks/fusion/two_passes.py [--networks vit_b_16 ...] [--presets simba ...]
         [--plans 60] [--json NEW.json]
@@ -7,8 +7,7 @@ Archloom has no such passes (docs/explanation/two_passes.md). For each network a
 plans of the joint planner are compared: that of the network as it is, one in which softmaxes cost
 no more than their second pass, value by value in any loops, and one in which norms do. To the
 latter two the least that a first pass costs is added, as if its time overlapped with no transfers.
-The last two columns are the least EDP with
-two passes over the EDP of today.
+Columns are EDPs over that of today, with the second pass alone and with both.
 """
 
 import argparse
