@@ -128,7 +128,10 @@ class AutoMapping(MappingSearch[AutoState]):
     def best(self, problem: MappingProblem, state: AutoState) -> MappedLayer:
         """Return the better mapping of both searches; infeasible if there is none."""
         spent = state.evaluations
-        found = replace(self._exact.best(problem, state.exact), evaluations=spent)
+        found = self._exact.best(problem, state.exact)
+        # what the other search had no turn for is left as well
+        left = max(0, spent - state.exact.spent) if state.exact.proven else 0
+        found = replace(found, evaluations=spent, unspent=left)
         if found.mapping is None or state.exact.proven or spent < OTHERS:
             return found
         other = self._other.best(problem, state.other)

@@ -84,7 +84,7 @@ class Mapper:
         problems = fitting or [problem]
         budgets = shares(self._evaluations, len(problems))
         pairs = zip(problems, budgets, strict=True)
-        costs = [self._found(nest, budget) for nest, budget in pairs if budget]
+        costs = [self._found(nest, budget)[0] for nest, budget in pairs if budget]
         if len(costs) == len(problems) and not any(cost.gap_percent for cost in costs):
             self._ended.add(key)
         best = min(costs, key=lambda cost: objective(problem, cost))
@@ -94,7 +94,7 @@ class Mapper:
         return replace(best, gap_percent=gap_percent(problem, best))
 
     def _imperfect(self, problem: MappingProblem, key: str) -> LayerCost:
-        def exact() -> LayerCost:
+        def exact() -> tuple[LayerCost, int]:
             return self._found(problem, self._evaluations)
 
         seed = derived_seed(self._seed, key)
@@ -108,13 +108,14 @@ class Mapper:
             self._ended.add(key)
         return replace(mapped_cost(found.nest, found.mapping), gap_percent=found.gap_percent)
 
-    def _found(self, problem: MappingProblem, evaluations: int) -> LayerCost:
+    def _found(self, problem: MappingProblem, evaluations: int) -> tuple[LayerCost, int]:
         start = self._search.start(problem, derived_seed(self._seed, problem.key))
         state = self._search.advance(problem, start, evaluations)
         found = self._search.best(problem, state)
         if found.infeasible is not None or found.mapping is None:
             raise AssertionError(f"no mapping for {problem.key}, though one must exist")
-        return replace(mapped_cost(problem, found.mapping), gap_percent=found.gap_percent)
+        cost = replace(mapped_cost(problem, found.mapping), gap_percent=found.gap_percent)
+        return cost, found.unspent
 
 
 class Recorder:

@@ -90,7 +90,8 @@ class MappedLayer:
 
     ``energy_pj`` and ``latency_cycles`` are the kernel's, for the problem's own traffic. The
     objective is at most ``gap_percent`` above the least there can be: 0 where that is proven,
-    infinite where nothing is known.
+    infinite where nothing is known. ``unspent`` of the evaluations that were granted were not
+    needed, as the mapping was proven.
     """
 
     mapping: Mapping | None
@@ -99,6 +100,7 @@ class MappedLayer:
     evaluations: int
     infeasible: Infeasible | None = None
     gap_percent: float = inf
+    unspent: int = 0
 
 
 def progress_with(problem: MappingProblem, found: MappedLayer) -> Progress:
@@ -128,12 +130,13 @@ class PaddedMapping:
 
 @dataclass(frozen=True)
 class BelowLimit:
-    """What a search found below a score: the mapping, and whether more evaluations would bring
-    nothing.
+    """What a search found below a score: the mapping, whether more evaluations would bring
+    nothing, and how many it had no need of.
     """
 
     mapping: Mapping | None
     settled: bool
+    unspent: int = 0
 
 
 class MappingSearch(Protocol[State]):
@@ -201,9 +204,8 @@ class MappingSearch(Protocol[State]):
         state = self.advance(problem, self.start(problem, seed), budget)
         found = self.best(problem, state)
         stands = progress_with(problem, found)
-        if found.mapping is None or stands.score >= limit or stands.cycles > most_cycles:
-            return BelowLimit(None, found.gap_percent == 0)
-        return BelowLimit(found.mapping, found.gap_percent == 0)
+        within = stands.score < limit and stands.cycles <= most_cycles
+        return BelowLimit(found.mapping if within else None, found.gap_percent == 0, found.unspent)
 
     def best_padding(self, problem: MappingProblem, budget: int, seed: int) -> PaddedMapping | None:
         """Return the best mapping over all paddings of the loop bounds, as far as the budget goes.

@@ -196,7 +196,7 @@ def any_factors(problem: MappingProblem, exact: Solution, effort: MappingEffort)
     cost = replace(mapped_cost(problem, exact.mapping), gap_percent=exact.gap_percent)
     evaluations = min(effort.evaluations, _IMPERFECT_EVALUATIONS)
     made = MAPPING_SEARCHES[effort.search]()
-    found = best_imperfect(problem, lambda: cost, made, evaluations, effort.seed).cost
+    found = best_imperfect(problem, lambda: (cost, 0), made, evaluations, effort.seed).cost
     spent = exact.cpu_s + process_time() - began
     if found.mapping == exact.mapping:
         return replace(exact, gap_percent=found.gap_percent, cpu_s=spent, exact=exact)

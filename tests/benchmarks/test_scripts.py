@@ -66,6 +66,7 @@ RUNS: Final = {
     "fusion/shared_budget": ["--budgets 8 --first 100 --cases 0"],
     "hardware/bound_ratios": ["--evaluations front.jsonl --told 8 --draws 1"],
     "fusion/planner_work": ["tiny_cnn --hardware eyeriss"],
+    "fusion/two_passes": ["--networks tiny_mlp --presets eyeriss --plans 2 --json rows.json"],
     "fusion/weight_formats": ["--networks tiny_cnn --designs eyeriss --densities 0.2 --plans 2"],
     "hardware/dram_accuracy": ["--worst 1"],
     "hardware/fast_convergence": [

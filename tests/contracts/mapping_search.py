@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass
-from math import log, prod
+from math import inf, log, prod
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,19 @@ class MappingSearchContract(ABC):
             now = objective(problem, search.best(problem, state))
             assert now <= before
             before = now
+
+    def test_what_is_left_of_a_budget_was_not_needed(self, name: str) -> None:
+        problem, search = PROBLEMS[name], self.make()
+        found = search.best_below(problem, 20_000, 1, inf)
+        assert 0 <= found.unspent < 20_000
+        assert found.settled or not found.unspent
+        enough = 20_000 - found.unspent
+        # all mappings that a search lists at once are bounded, so it needs one more than it spends
+        assert search.best_below(problem, enough + 1, 1, inf).mapping == found.mapping
+        state = search.advance(problem, search.start(problem, 1), 20_000)
+        best = search.best(problem, state)
+        assert 0 <= best.unspent < 20_000
+        assert best.gap_percent == 0 or not best.unspent
 
     def test_what_is_found_below_limits_is_below_them(self, name: str) -> None:
         problem, search = PROBLEMS[name], self.make()

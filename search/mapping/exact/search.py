@@ -65,7 +65,8 @@ class ExactState:
 
     ``loops[L, 4, 8]``, ``keep[L, 3]`` and ``across[L, 2, 8]``, the orders of unrolled loops, are
     the best mapping, zeros before there is one; ``numbers`` its score (ln), energy and cycles,
-    and a score that no mapping is below.
+    and a score that no mapping is below. Of the ``evaluations`` that were granted ``spent`` were
+    needed.
     """
 
     evaluations: int
@@ -75,6 +76,7 @@ class ExactState:
     across: Ints
     numbers: tuple[float, float, float, float]
     proven: bool
+    spent: int = 0
 
     @property
     def proof(self) -> Proof:
@@ -132,7 +134,8 @@ class ExactMapping(MappingSearch[ExactState]):
         search.beat, search.most_cycles, search.tables = limit, most_cycles, False
         found = search.run(covered(problem))
         mapping = None if found.best is None else found.best.mapping
-        return BelowLimit(mapping, found.proven)
+        unspent = max(0, budget - found.evaluations) if found.proven else 0
+        return BelowLimit(mapping, found.proven, unspent)
 
     def best_padding(self, problem: MappingProblem, budget: int, seed: int) -> PaddedMapping:
         """Return the best mapping over all paddings that may be worth it."""
@@ -155,6 +158,7 @@ class ExactMapping(MappingSearch[ExactState]):
             found.best.cycles,
             state.evaluations,
             gap_percent=found.gap_percent,
+            unspent=max(0, state.evaluations - state.spent) if found.proven else 0,
         )
 
 
@@ -163,10 +167,17 @@ def _known(state: ExactState, found: Proof) -> ExactState:
     best = found.best
     if best is None:
         numbers = (inf, inf, inf, found.bound)
-        return replace(state, evaluations=found.evaluations, numbers=numbers, proven=found.proven)
+        return replace(
+            state,
+            evaluations=found.evaluations,
+            numbers=numbers,
+            proven=found.proven,
+            spent=found.evaluations,
+        )
     numbers = (best.score, best.energy_pj, best.cycles, found.bound)
     held = (best.loops, best.keep, best.across)
-    return ExactState(found.evaluations, state.seed, *held, numbers, found.proven)
+    spent = found.evaluations
+    return ExactState(spent, state.seed, *held, numbers, found.proven, spent)
 
 
 def joined(one: ExactState, two: ExactState) -> ExactState:

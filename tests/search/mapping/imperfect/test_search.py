@@ -103,13 +103,34 @@ def test_awkward_bounds_cost_little_more_than_the_least_there_can_be(name: str) 
         assert again.energy_pj.tolist() == cost.energy_pj.tolist()
 
 
+def test_what_exact_factors_have_no_need_of_goes_to_nests_that_cover_more() -> None:
+    """197 tokens are a prime, 198 are not: exact factors are proven at once, those of 198 later."""
+    layer = Layer("qkv", "gemm", k=2304, c=768, p=197, input_size=(197, 1))
+    problem = MappingProblem.of_layer(layer, preset("simba"))
+    exact, usual, plenty = (
+        found(problem, USUAL, "exact"),
+        found(problem, USUAL),
+        found(problem, 10 * USUAL),
+    )
+    assert exact.gap_percent == 0
+    assert objective(problem, usual) == objective(problem, plenty)
+    # energy x cycles, and with a quarter of the evaluations that of exact factors
+    assert objective(problem, usual) < 0.8 * objective(problem, exact)
+
+    def exact_for() -> tuple[LayerCost, int]:
+        return exact, 0
+
+    alone = best_imperfect(problem, exact_for, auto_mapping(), USUAL, 1).cost
+    assert objective(problem, alone) == objective(problem, exact)
+
+
 def test_exact_factors_are_searched_unless_a_bound_says_that_they_cost_more() -> None:
     """Of a prime all but one child of a mesh are idle, of powers of two none is."""
     asked: list[bool] = []
 
-    def exact_for(problem: MappingProblem) -> LayerCost:
+    def exact_for(problem: MappingProblem) -> tuple[LayerCost, int]:
         asked.append(True)
-        return found(problem, USUAL, "exact")
+        return found(problem, USUAL, "exact"), 0
 
     square = Layer("square", "gemm", k=256, c=256, p=256, input_size=(256, 1))
     for layer, plain in ((CASES[0], 0), (square, 1)):
