@@ -14,7 +14,7 @@ from .loop_arrays import LoopArrays, stay_prices
 from .loop_search import GoodNests, good_nests
 
 #: nests that are of interest, at least (ours): several times as many as are placed in the buffer
-_WANTED: Final = 100
+_WANTED: Final = 32
 
 #: orders of loops whose best nest is known whatever the others are (ours)
 _ORDERS: Final = 2
