@@ -1,6 +1,6 @@
 """What estimates of nests around one group must know of it and of the design."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable
 from functools import cached_property, lru_cache
 from math import ceil, prod
 from typing import Final, NamedTuple
@@ -26,6 +26,9 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
 
 #: sizes of tiles that are looked at for each rank (ours)
 _MOST_TILES: Final = 8
+
+#: members' tables of tiles that are remembered of a design (ours: some KiB each)
+_MOST_KNOWN: Final = 2**13
 
 #: ranks that cores share out that are looked at (ours)
 _MOST_DEALT: Final = 1
@@ -263,6 +266,32 @@ class NestFacts:
         return found
 
     def _nest(self, m: int, looped: tuple[int, ...]) -> Floats:
+        # groups have many members in common, each with ranks of its own numbers
+        sizes, dims = self.group.ranks.sizes, self.group.ranks.dims[m]
+        at = {rank: n for n, rank in enumerate(looped)}
+        parts = tuple(
+            (
+                prod(sizes[rank] for rank in some if rank not in at),
+                *(at[rank] for rank in some if rank in at),
+            )
+            for some in dims
+        )
+        key = self._layer_keys[m], parts, tuple(self._tile_bytes[rank] for rank in looped)
+        return _remembered(self._hardware).of(key, lambda: self._found_nest(m, looped))
+
+    @cached_property
+    def _layer_keys(self) -> tuple[Hashable, ...]:
+        """What the costs of each member's tiles depend on, beside their sizes."""
+        return tuple(
+            (x.density, x.r, x.s, x.stride, x.dilation, x.multiplies_maps)
+            for x in self.group.layers
+        )
+
+    @cached_property
+    def _tile_bytes(self) -> dict[int, bytes]:
+        return {rank: tiles.tobytes() for rank, tiles in self.tiles.items()}
+
+    def _found_nest(self, m: int, looped: tuple[int, ...]) -> Floats:
         layer, dims = self.group.layers[m], self._dims(m, looped)
         bounds = np.empty((dims.shape[1], 8), np.int64)
         bounds[:, : len(dims)] = dims.T
@@ -295,6 +324,25 @@ class NestFacts:
         share = (dims[:_C].prod(axis=0) * dims[_P:].prod(axis=0)) / layer.output_words
         found: Floats = np.multiply.outer(self._vectors[m], share)
         return found.reshape(2, *self._shape(looped))
+
+
+class _Tables:
+    """Tables of tiles of members of many groups on a design."""
+
+    def __init__(self, hardware: Hardware) -> None:
+        self.hardware = hardware
+        self._known: dict[Hashable, Floats] = {}
+
+    def of(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
+        """Return the table of a key, found once."""
+        if key not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = find()
+        return self._known[key]
+
+
+_remembered = lru_cache(maxsize=8)(_Tables)
 
 
 @lru_cache(maxsize=8192)
