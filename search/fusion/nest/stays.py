@@ -159,7 +159,8 @@ def least_that_fits(
             words, energy = max(words, over * words_each), max(energy, over * energy_each)
     cycles = max(busy, (search.least[0, 1] + words) / prices.rate)
     energy += options.base_pj[cell] + search.least[0, 0] + prices.leakage_pj * cycles
-    return (1.0 - ROUNDING) * energy * cycles
+    least: float = (1.0 - ROUNDING) * energy * cycles
+    return least
 
 
 @helper
