@@ -135,7 +135,8 @@ def _least_edp(work: _OneCell, prices: StayPrices, once: tuple[float, float]) ->
         busy += options.layer_cycles[m, 0]
     cycles = max(busy, once[1] / prices.rate)
     energy = options.base_pj[0] + once[0] + prices.leakage_pj * cycles
-    return (1.0 - ROUNDING) * energy * cycles
+    least: float = (1.0 - ROUNDING) * energy * cycles
+    return least
 
 
 @helper
