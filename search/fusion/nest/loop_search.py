@@ -71,6 +71,7 @@ class _OneCell(NamedTuple):
     loops: LoopWork
     options: StayOptions
     energy: Floats  # [m, 1], of members
+    rescaled: Floats  # [1], energy of partial sums that are rescaled
     search: StaySearch
     chosen: Ints  # [t], an option of each operand
     used: Floats  # [m], words in use
@@ -105,9 +106,11 @@ def good_nests(
             continue
         for cell in range(cells):
             set_tiles(sizes, cell, tiles)
-            rescaled = layer_figures(group, sizes, words, tiles, uses, work.options, work.energy, 0)
+            work.rescaled[0] = layer_figures(
+                group, sizes, words, tiles, uses, work.options, work.energy, 0
+            )
             if _least_edp(work, prices, once) <= _most(found, 2 * KEPT * way):
-                _look_at(group, sizes, words, prices, work, found, cell, rescaled, 2 * KEPT * way)
+                _look_at(group, sizes, words, prices, work, found, cell, 2 * KEPT * way)
     return found
 
 
@@ -155,11 +158,11 @@ def _look_at(
     work: _OneCell,
     found: GoodNests,
     cell: int,
-    rescaled: float,
     row: int,
 ) -> None:
-    """Estimate nests with one size of tiles, and keep those that are good in rows from one on."""
-    options, search = work.options, work.search
+    """Estimate nests with one size of tiles, of which the layers were worked out, and keep those
+    that are good in rows from one on."""
+    options, search, rescaled = work.options, work.search, work.rescaled[0]
     tiles, uses, stays = work.loops.tiles, work.loops.uses, work.loops.stays
     stay_words(group, sizes, words, tiles, stays, options, 0)
     if not _may_fit(work, prices.capacity):
@@ -316,6 +319,7 @@ def _one_cell(operands: int, members: int, loops: int) -> _OneCell:
         loop_work(operands, members, loops),
         stay_options(operands, members, most_stays(operands, loops), 1),
         np.zeros((members, 1)),
+        np.zeros(1),
         stay_search(operands, members),
         np.zeros(operands, np.int64),
         np.zeros(members),
