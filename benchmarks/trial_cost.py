@@ -51,7 +51,7 @@ from benchmarks.code_version import code_version
 NETWORKS: Final = ("resnet18", "mobilenetv2", "vit_b_16", "unet", "efficientnet_b0")
 
 #: what compiles, or loads, the kernels
-WARM_UP: Final = ("tiny_cnn", "tiny_mobile", "alexnet")
+WARM_UP: Final = ("tiny_cnn", "tiny_mobile", "tiny_mlp", "alexnet")
 
 #: points of CASCO's edge space: the median of every parameter but the buffer
 _EDGE: Final = {

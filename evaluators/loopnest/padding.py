@@ -45,12 +45,17 @@ def padded_bounds(
     """
     if not 0 <= slack < inf:
         raise ValueError(f"slack must be at least 0, got {slack}")
-    share = Fraction(slack)
+    return _padded_bounds(problem.bounds, problem.hardware, Fraction(slack))
+
+
+# tiles of one size come with many residencies and free words
+@lru_cache(maxsize=1024)
+def _padded_bounds(layer: tuple[int, ...], hardware: Hardware, share: Fraction) -> tuple[int, ...]:
     above, whole = share.numerator, share.denominator
     # to the nearest whole number; fractions take ten times as long
-    most = [bound + (2 * bound * above + whole) // (2 * whole) for bound in problem.bounds]
-    bounds, taken = list(problem.bounds), [1] * len(DIMS)
-    for children, dims in _axes(problem.hardware):
+    most = [bound + (2 * bound * above + whole) // (2 * whole) for bound in layer]
+    bounds, taken = list(layer), [1] * len(DIMS)
+    for children, dims in _axes(hardware):
         d, bound = _padded(bounds, taken, dims, most, children)
         bounds[d] = bound
         rests = tuple(bounds[d] // taken[d] for d in dims)

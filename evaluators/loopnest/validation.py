@@ -226,6 +226,8 @@ def shortages(
 
 def _least_units(setup: KernelInputs) -> Ints:
     """Return units of the smallest tiles, int64[L, 3]: a word, times what constraints unroll."""
+    if (setup.fixed == 1).all() and not setup.within.any():
+        return setup.unit
     tiles = np.cumprod(setup.fixed.prod(axis=1), axis=0)
     inside = np.where(setup.within, setup.bounds // tiles[-1], 1)
     extents = tiles * inside

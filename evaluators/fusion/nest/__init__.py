@@ -17,12 +17,12 @@ if TYPE_CHECKING:
         nest_use as nest_use,
         rooms as rooms,
     )
+    from .iterations.seen_shares import SeenShares as SeenShares, seen_share as seen_share
     from .iterations.when_used import (
         ALL as ALL,
         BOTH as BOTH,
         FIRST as FIRST,
         LAST as LAST,
-        MOST_TILES as MOST_TILES,
         MaskedRanks as MaskedRanks,
         masked_pair as masked_pair,
         masked_ranks as masked_ranks,

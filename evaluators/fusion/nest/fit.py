@@ -123,9 +123,10 @@ class _Held:
     def left(self, capacity: int) -> tuple[int | None, ...] | None:
         """Return the words for what streams, as of :class:`NestFit`; None if all are too few."""
         flying = np.where(self.runs, self.used + self.walk.in_flight.ravel(), 0)
+        most = np.where(self.runs, self.used, 0).max(axis=1), flying.max(axis=1)
         found = list[int | None]()
-        for m, runs in enumerate(self.runs):
-            free, spare = capacity - int(self.used[m, runs].max()), capacity - int(flying[m].max())
+        for m, (used, flies) in enumerate(zip(*(some.tolist() for some in most), strict=True)):
+            free, spare = capacity - used, capacity - flies
             if not streams(self.walk, m):
                 found.append(None)
                 if free < 0:

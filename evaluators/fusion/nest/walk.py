@@ -33,7 +33,13 @@ class NestWalk(WalkedLoops):
 
     def comes(self, t: int) -> Bools:
         """bool[...], whether a piece of an operand comes from DRAM, partial sums with them."""
-        operand, depth = self.group.operands[t], self.nest.depth[t]
+        key = t, self.nest.depth[t]
+        if key not in self._comes:
+            self._comes[key] = self._found_comes(*key)
+        return self._comes[key]
+
+    def _found_comes(self, t: int, depth: int) -> Bools:
+        operand = self.group.operands[t]
         if depth == STREAMED or t in self._held:
             return np.zeros(self.shape, np.bool_)
         if operand.kind == "made":

@@ -1,9 +1,9 @@
 """What estimates of nests around one group must know of it and of the design."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable
 from functools import cached_property, lru_cache
 from math import ceil, prod
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -11,15 +11,16 @@ from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.bounds import design_and_prices, later_sums_pj, layer_costs
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.fusion.nest import (
-    MOST_TILES,
     MaskedRanks,
     NestGroup,
     Operand,
+    SeenShares,
     dealable,
     masked_pair,
     masked_ranks,
     nest_group,
     part_of,
+    seen_share,
 )
 from archloom.evaluators.loopnest import vector_cost
 from archloom.space.hardware import Cores, Hardware, fusion_cores
@@ -28,30 +29,13 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
 #: sizes of tiles that are looked at for each rank (ours)
 _MOST_TILES: Final = 8
 
+#: members' tables of tiles that are remembered of a design (ours: some KiB each)
+_MOST_KNOWN: Final = 2**13
+
 #: ranks that cores share out that are looked at (ours)
 _MOST_DEALT: Final = 1
 
 _K, _C, _P, _Q = 2, 3, 4, 5
-
-
-class SeenShares(NamedTuple):
-    """What a mask leaves of loops over queries and keys; arrays have an axis for sizes of tiles of
-    each.
-
-    Attributes:
-        pairs: share of all pairs that is in tiles that run.
-        queries: in how many of them a query is on average.
-        keys: in how many of them a key is on average, on each core that has tiles of queries.
-        rounds: share of all pairs of a core for which it runs, or waits for another one.
-        own_keys: share of keys that a core's queries see, on average over cores; 1 where cores do
-            not share out queries.
-    """
-
-    pairs: Floats
-    queries: Floats
-    keys: Floats
-    rounds: Floats
-    own_keys: Floats
 
 
 class NestFacts:
@@ -263,6 +247,32 @@ class NestFacts:
         return found
 
     def _nest(self, m: int, looped: tuple[int, ...]) -> Floats:
+        # groups have many members in common, each with ranks of its own numbers
+        sizes, dims = self.group.ranks.sizes, self.group.ranks.dims[m]
+        at = {rank: n for n, rank in enumerate(looped)}
+        parts = tuple(
+            (
+                prod(sizes[rank] for rank in some if rank not in at),
+                *(at[rank] for rank in some if rank in at),
+            )
+            for some in dims
+        )
+        key = self._layer_keys[m], parts, tuple(self._tile_bytes[rank] for rank in looped)
+        return _remembered(self._hardware).of(key, lambda: self._found_nest(m, looped))
+
+    @cached_property
+    def _layer_keys(self) -> tuple[Hashable, ...]:
+        """What the costs of each member's tiles depend on, beside their sizes."""
+        return tuple(
+            (x.density, x.r, x.s, x.stride, x.dilation, x.multiplies_maps)
+            for x in self.group.layers
+        )
+
+    @cached_property
+    def _tile_bytes(self) -> dict[int, bytes]:
+        return {rank: tiles.tobytes() for rank, tiles in self.tiles.items()}
+
+    def _found_nest(self, m: int, looped: tuple[int, ...]) -> Floats:
         layer, dims = self.group.layers[m], self._dims(m, looped)
         bounds = np.empty((dims.shape[1], 8), np.int64)
         bounds[:, : len(dims)] = dims.T
@@ -297,33 +307,23 @@ class NestFacts:
         return found.reshape(2, *self._shape(looped))
 
 
-def seen_share(
-    masked: MaskedRanks, sizes: tuple[int, int], tiles: tuple[int, int], cores: int
-) -> tuple[float, ...]:
-    """Return the figures of :class:`SeenShares` for one size of tiles of queries and of keys, of
-    all queries and keys, if so many cores take the tiles of queries in turn."""
-    (queries, keys), (tile, width) = sizes, tiles
-    counts = -(-queries // tile), -(-keys // width)
-    most = -(-counts[0] // cores)
-    working = -(-counts[0] // most)
-    if prod(counts) > MOST_TILES:
-        return 1.0, float(counts[1]), counts[0] / working, 1.0, 1.0
-    first, last = masked.seen(tile, width)
-    height = np.minimum(tile, queries - np.arange(0, queries, tile))
-    covered = (np.minimum((last + 1) * width, keys) - first * width) / keys
-    part = height / queries
-    pairs, seen = float((part * covered).sum()), float((part * (last - first + 1)).sum())
-    if cores == 1:
-        return pairs, seen, float(covered.sum()), pairs, 1.0
-    # rows of tiles that are next to each other, one for each core
-    rows = np.zeros(most * working)
-    rows[: counts[0]] = covered * height / tile
-    live = np.zeros((most * working, counts[1]), np.bool_)
-    number = np.arange(counts[1])
-    live[: counts[0]] = (first[:, None] <= number) & (number <= last[:, None])
-    own = live.reshape(most, working, -1).any(axis=0) @ np.minimum(width, keys - number * width)
-    rounds = float(rows.reshape(most, working).max(axis=1).mean())
-    return pairs, seen, float(covered.sum()) / working, rounds, float(own.mean()) / keys
+class _Tables:
+    """Tables of tiles of members of many groups on a design."""
+
+    def __init__(self, hardware: Hardware) -> None:
+        self.hardware = hardware
+        self._known: dict[Hashable, Floats] = {}
+
+    def of(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
+        """Return the table of a key, found once."""
+        if key not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = find()
+        return self._known[key]
+
+
+_remembered = lru_cache(maxsize=8)(_Tables)
 
 
 @lru_cache(maxsize=8192)

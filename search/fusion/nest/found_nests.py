@@ -14,7 +14,7 @@ from .loop_arrays import LoopArrays, stay_prices
 from .loop_search import GoodNests, good_nests
 
 #: nests that are of interest, at least (ours): several times as many as are placed in the buffer
-_WANTED: Final = 100
+_WANTED: Final = 32
 
 #: orders of loops whose best nest is known whatever the others are (ours)
 _ORDERS: Final = 2
@@ -78,14 +78,17 @@ class FoundNests:
 
     def best(self) -> Iterator[FoundNest]:
         """Yield nests, that of the least estimate first, each once."""
-        places = [(ranks, n) for ranks, x in self._rows.items() for n in range(len(x.edp))]
-        edp = np.concatenate([np.where(x.cell >= 0, x.edp, np.inf) for x in self._rows.values()])
+        orders = list(self._rows.items())
+        cells = np.concatenate([rows.cell for _, rows in orders])
+        edp = np.where(cells >= 0, np.concatenate([rows.edp for _, rows in orders]), np.inf)
+        ends = np.cumsum([len(rows.cell) for _, rows in orders])
         seen = set[LoopNest]()
         for place in np.argsort(edp, kind="stable").tolist():
             if edp[place] == np.inf:
                 return
-            ranks, row = places[place]
-            found = self._nest(ranks, self._rows[ranks], row)
+            at = int(np.searchsorted(ends, place, side="right"))
+            ranks, rows = orders[at]
+            found = self._nest(ranks, rows, place - int(ends[at]) + len(rows.cell))
             if found.nest not in seen:
                 seen.add(found.nest)
                 yield found

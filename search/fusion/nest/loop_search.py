@@ -13,7 +13,7 @@ from archloom.evaluators import Floats, Ints
 from archloom.evaluators.jit import allocating, compiled, helper
 from archloom.space.fusion import STREAMED
 
-from .loop_arrays import GroupArrays, LoopSizes, WordFigures
+from .loop_arrays import MADE, GroupArrays, LoopSizes, WordFigures
 from .loop_figures import (
     LoopWork,
     count_cells,
@@ -27,11 +27,13 @@ from .loop_figures import (
 )
 from .loop_uses import find_uses, result_depths
 from .stays import (
+    ROUNDING,
     StayOptions,
     StayPrices,
     StaySearch,
     best_stays,
     least_product,
+    least_that_fits,
     prepare_stays,
     stay_options,
     stay_search,
@@ -69,6 +71,7 @@ class _OneCell(NamedTuple):
     loops: LoopWork
     options: StayOptions
     energy: Floats  # [m, 1], of members
+    rescaled: Floats  # [1], energy of partial sums that are rescaled
     search: StaySearch
     chosen: Ints  # [t], an option of each operand
     used: Floats  # [m], words in use
@@ -91,7 +94,7 @@ def good_nests(
     found = _rows(2 * KEPT * count, len(group.kind), members, most)
     work = _one_cell(len(group.kind), members, loops)
     tiles, uses, stays = work.loops.tiles, work.loops.uses, work.loops.stays
-    cells = count_cells(sizes)
+    cells, once = count_cells(sizes), _moved_once(group, sizes, words)
     for way in range(count):
         made = ways[way]
         find_uses(group, sizes, made, uses)
@@ -103,8 +106,47 @@ def good_nests(
             continue
         for cell in range(cells):
             set_tiles(sizes, cell, tiles)
-            _look_at(group, sizes, words, prices, work, found, cell, 2 * KEPT * way)
+            work.rescaled[0] = layer_figures(
+                group, sizes, words, tiles, uses, work.options, work.energy, 0
+            )
+            if _least_edp(work, prices, once) <= _most(found, 2 * KEPT * way):
+                _look_at(group, sizes, words, prices, work, found, cell, 2 * KEPT * way)
     return found
+
+
+@helper
+def _moved_once(group: GroupArrays, sizes: LoopSizes, words: WordFigures) -> tuple[float, float]:
+    """Return energy and words if each operand moves once; nothing where a mask may leave out some
+    of it."""
+    energy, moved = 0.0, 0.0
+    for t in range(len(group.kind) if sizes.masked[0] < 0 else 0):
+        if group.kind[t] != MADE:
+            energy += words.words[t] * words.price_pj[t]
+            moved += words.words[t] * words.sent[t]
+        elif group.exported[t]:
+            energy += words.words[t] * words.times[t] * words.store_pj
+            moved += words.words[t] * words.times[t]
+    return energy, moved
+
+
+@helper
+def _least_edp(work: _OneCell, prices: StayPrices, once: tuple[float, float]) -> float:
+    """Return energy x latency at the least of the layers that were worked out, whatever stays;
+    sums in another order may be more by their rounding."""
+    busy, options = 0.0, work.options
+    for m in range(options.layer_cycles.shape[0]):
+        busy += options.layer_cycles[m, 0]
+    cycles = max(busy, once[1] / prices.rate)
+    energy = options.base_pj[0] + once[0] + prices.leakage_pj * cycles
+    least: float = (1.0 - ROUNDING) * energy * cycles
+    return least
+
+
+@helper
+def _most(found: GoodNests, row: int) -> float:
+    """Return energy x latency that a nest must not be above to be kept in rows from one on."""
+    most: float = max(found.edp[row + KEPT - 1], found.edp[row + 2 * KEPT - 1])
+    return most
 
 
 @helper
@@ -118,15 +160,17 @@ def _look_at(
     cell: int,
     row: int,
 ) -> None:
-    """Estimate nests with one size of tiles, and keep those that are good in rows from one on."""
-    options, search = work.options, work.search
+    """Estimate nests with one size of tiles, of which the layers were worked out, and keep those
+    that are good in rows from one on."""
+    options, search, rescaled = work.options, work.search, work.rescaled[0]
     tiles, uses, stays = work.loops.tiles, work.loops.uses, work.loops.stays
     stay_words(group, sizes, words, tiles, stays, options, 0)
     if not _may_fit(work, prices.capacity):
         return
-    rescaled = layer_figures(group, sizes, words, tiles, uses, options, work.energy, 0)
     stay_figures(group, sizes, words, tiles, uses, stays, options, 0)
     prepare_stays(options, 0, search)
+    if least_that_fits(options, prices, 0, search) > _most(found, row):
+        return
     least = least_product(options, prices, 0, search)
     if least <= found.edp[row + KEPT - 1] and best_stays(options, prices, 0, search) < inf:
         for t in range(len(group.kind)):
@@ -275,6 +319,7 @@ def _one_cell(operands: int, members: int, loops: int) -> _OneCell:
         loop_work(operands, members, loops),
         stay_options(operands, members, most_stays(operands, loops), 1),
         np.zeros((members, 1)),
+        np.zeros(1),
         stay_search(operands, members),
         np.zeros(operands, np.int64),
         np.zeros(members),

@@ -22,6 +22,9 @@ _MOST_NODES: Final = 400
 #: equal choices the one is taken in which fewer do (ours)
 _OF_STREAM: Final = 1e-6
 
+#: relative error of sums of figures, with room to spare
+ROUNDING: Final = 1e-9
+
 
 class StayOptions(NamedTuple):
     """Depths that operands may have, those of one operand beside each other; n sizes of tiles.
@@ -136,6 +139,55 @@ def prepare_stays(options: StayOptions, cell: int, search: StaySearch) -> None:
             for option in range(begin, end):
                 held = min(held, options.held[option, cell] * options.there[option, m])
             search.least_used[at, m] = search.least_used[at + 1, m] + held
+
+
+@helper
+def least_that_fits(
+    options: StayOptions, prices: StayPrices, cell: int, search: StaySearch
+) -> float:
+    """Return energy x latency that no choice that fits the buffer is below, with nobody waiting;
+    after :func:`prepare_stays`.
+
+    What operands take too much of the buffer must go, and each word of it moves at least so many
+    words, and costs so much energy, as for the operand for which that is least.
+    """
+    busy, words, energy = 0.0, 0.0, 0.0
+    for m in range(search.used.shape[1]):
+        busy += options.layer_cycles[m, cell]
+        over, words_each, energy_each = _too_much(options, prices, cell, m)
+        if over > 0 and words_each < inf:
+            words, energy = max(words, over * words_each), max(energy, over * energy_each)
+    cycles = max(busy, (search.least[0, 1] + words) / prices.rate)
+    energy += options.base_pj[cell] + search.least[0, 0] + prices.leakage_pj * cycles
+    least: float = (1.0 - ROUNDING) * energy * cycles
+    return least
+
+
+@helper
+def _too_much(
+    options: StayOptions, prices: StayPrices, cell: int, m: int
+) -> tuple[float, float, float]:
+    """Return how many words more than the buffer has operands take while a member runs, each in
+    the least way that moves or costs nothing besides; and the fewest words and the least energy
+    that come for each word that goes."""
+    over, words_each, energy_each = -prices.capacity, inf, inf
+    for t in range(len(options.begin) - 1):
+        begin, end = options.begin[t], options.begin[t + 1]
+        words, energy, held = inf, inf, inf
+        for option in range(begin, end):
+            words = min(words, options.words[option, cell])
+            energy = min(energy, options.energy[option, cell])
+        for option in range(begin, end):
+            free = options.words[option, cell] <= words or options.energy[option, cell] <= energy
+            if free:
+                held = min(held, options.held[option, cell] * options.there[option, m])
+        over += held
+        for option in range(begin, end):
+            freed = held - options.held[option, cell] * options.there[option, m]
+            if freed > 0:
+                words_each = min(words_each, (options.words[option, cell] - words) / freed)
+                energy_each = min(energy_each, (options.energy[option, cell] - energy) / freed)
+    return over, words_each, energy_each
 
 
 @helper

@@ -248,6 +248,14 @@ def _copy(one: ScoredMapping, to: ScoredMapping) -> None:
     to.score[0] = one.score[0]
 
 
+@helper
+def _goes_up(rng: Words, more: float, position: int, warm: bool) -> bool:
+    """Whether a walk goes to a score that is so much higher."""
+    hot = HOT / 2 if warm else HOT
+    heat = hot * (COLD / hot) ** (position / RESTART)
+    return bool(_random(rng) < np.exp(-more / heat))
+
+
 @compiled
 def anneal(
     setup: KernelInputs,
@@ -280,9 +288,7 @@ def anneal(
             continue
         score = score_in_batch(setup.weights, setup.leakage_pj, energy, max(chip, dram))
         trial.score[0] = score
-        hot = HOT / 2 if warm else HOT
-        heat = hot * (COLD / hot) ** (position / RESTART)
-        if score <= now.score[0] or _random(rng) < np.exp((now.score[0] - score) / heat):
+        if score <= now.score[0] or _goes_up(rng, score - now.score[0], position, warm):
             _copy(trial, now)
         if score < best.score[0]:
             _copy(trial, best)

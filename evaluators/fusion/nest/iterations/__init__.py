@@ -3,7 +3,8 @@
 ``loops.py`` has the iterations of one loop, ``masked.py`` the tiles of two loops over queries and
 keys of which a mask leaves something, ``cells.py`` those that are looked at where it drops others,
 ``when_used.py`` those in which members run and operands are read, ``walked_loops.py`` all loops of
-a nest together, and ``side_by_side.py`` those of cores that take iterations in turn.
+a nest together, ``side_by_side.py`` those of cores that take iterations in turn, and
+``seen_shares.py`` what a mask leaves of all of them.
 """
 
 from typing import TYPE_CHECKING

@@ -91,10 +91,13 @@ class WalkedLoops:
         if share is not None:
             self.loops[0] = share.loop
         self.shape: tuple[int, ...] = tuple(len(loop.index) for loop in self.loops)
-        # of members, operands, and loops, as they are asked for; none depends on what stays
+        # of members, operands, and loops, as they are asked for; none depends on what stays but
+        # what comes, which is known by how its operand does
+        self._comes: dict[tuple[int, int], Bools] = {}
         self._runs: dict[int, Bools] = {}
         self._uses: dict[tuple[int, int], Bools] = {}
         self._tile_words: dict[int, Ints] = {}
+        self._tiles: dict[int, Ints] = {}
         if self.masked:
             self.shape = (len(self.cells.times),)
 
@@ -201,10 +204,14 @@ class WalkedLoops:
 
     def tile(self, rank: int) -> Ints:
         """int64[...], how much of a rank each iteration covers."""
-        if rank in self._place:
-            at = self._place[rank]
-            return self._spread(at, self.loops[at].tile)
-        return np.full([1] * len(self.shape), self.group.ranks.sizes[rank], np.int64)
+        if rank not in self._tiles:
+            at = self._place.get(rank)
+            self._tiles[rank] = (
+                np.full([1] * len(self.shape), self.group.ranks.sizes[rank], np.int64)
+                if at is None
+                else self._spread(at, self.loops[at].tile)
+            )
+        return self._tiles[rank]
 
     def tile_words(self, t: int) -> Ints:
         """int64[...], words of the piece of an operand that each iteration covers."""
@@ -219,8 +226,12 @@ class WalkedLoops:
 
     def _every(self, values: NDArray[_Value]) -> NDArray[_Value]:
         """Return values of all iterations, given those along some loops."""
-        # asking for the shape takes a tenth of broadcasting to it
-        return values if values.shape == self.shape else np.broadcast_to(values, self.shape)
+        # asking for the shape takes a tenth of broadcasting to it, and copying a fifth
+        if values.shape == self.shape:
+            return values
+        found = np.empty(self.shape, values.dtype)
+        found[...] = values
+        return found
 
     def box_words(self, t: int) -> int:
         """Words of an operand that stay from one iteration to another, at the most."""

@@ -56,23 +56,9 @@ def uses(group: NestGroup, nest: LoopNest) -> Uses:
     found: list[tuple[int, ...]] = [()] * members
     counts = [-(-group.ranks.sizes[loop.rank] // loop.tile) for loop in nest.loops]
     for m in reversed(range(members)):
-        made = group.operands[group.made[m]]
         late = frozenset[int]().union(*(group.reduced[a] for a in group.ancestors[m]))
-        found[m] = tuple(
-            _use(
-                loop.rank in group.own[m],
-                loop.rank in late,
-                at < nest.depth[group.made[m]],
-                [found[reader][at] for reader in made.readers],
-                made.exported,
-                counts[at],
-            )
-            for at, loop in enumerate(nest.loops)
-        )
-    operands = tuple(
-        tuple(reduce(or_, (found[r][at] for r in operand.readers), 0) for at in range(len(counts)))
-        for operand in group.operands
-    )
+        found[m] = _member_uses(group, nest, m, late, found, counts)
+    operands = tuple(_any_of(found, operand.readers, len(counts)) for operand in group.operands)
     two = [[BOTH, ALL][count == 2] for count in counts]
     return Uses(
         tuple(tuple(map(_of_few, some, counts)) for some in found),
@@ -90,17 +76,39 @@ def _of_few(use: int, count: int) -> int:
     return FIRST if count == 1 else use
 
 
-def _use(
-    along: bool, late: bool, goes: bool, readers: list[int], exported: bool, count: int
-) -> int:
-    if along:
-        return ALL
-    if late:
-        return LAST
-    if not readers or not goes:
-        return FIRST
-    use = reduce(or_, readers, FIRST if exported else 0)
-    return ALL if use == BOTH and count == 2 else use
+def _member_uses(
+    group: NestGroup,
+    nest: LoopNest,
+    m: int,
+    late: frozenset[int],
+    found: list[tuple[int, ...]],
+    counts: list[int],
+) -> tuple[int, ...]:
+    """Return the uses of each loop by a member, given those of all that read its result."""
+    made, own, some = group.operands[group.made[m]], group.own[m], list[int]()
+    again = _any_of(found, made.readers, len(counts))
+    for at, loop in enumerate(nest.loops):
+        if loop.rank in own:
+            some.append(ALL)
+        elif loop.rank in late:
+            some.append(LAST)
+        elif not made.readers or at >= nest.depth[group.made[m]]:
+            some.append(FIRST)
+        else:
+            use = again[at] | FIRST if made.exported else again[at]
+            some.append(ALL if use == BOTH and counts[at] == 2 else use)
+    return tuple(some)
+
+
+def _any_of(found: list[tuple[int, ...]], members: tuple[int, ...], loops: int) -> tuple[int, ...]:
+    """Return the uses of each loop by any of some members."""
+    if len(members) == 1:
+        return found[members[0]]
+    some = [0] * loops
+    for m in members:
+        for at, use in enumerate(found[m]):
+            some[at] |= use
+    return tuple(some)
 
 
 @dataclass(frozen=True, eq=False)

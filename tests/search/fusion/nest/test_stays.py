@@ -10,6 +10,8 @@ from archloom.search.fusion.nest.stays import (
     StayOptions,
     StayPrices,
     best_stays,
+    least_product,
+    least_that_fits,
     prepare_stays,
     stay_search,
 )
@@ -71,6 +73,36 @@ def test_no_other_choice_is_estimated_better(seed: int) -> None:
         if np.isfinite(edp):
             used = options.held[found, cell][:, None] * options.there[found]
             assert used.sum(axis=0).max() <= prices.capacity
+
+
+def all_that_fit(options: StayOptions, prices: StayPrices, cell: int) -> list[float]:
+    """Energy x latency of each choice that fits, with nobody waiting."""
+    found = []
+    for chosen in product(*(range(a, b) for a, b in pairwise(options.begin))):
+        some = list(chosen)
+        used = (options.held[some, cell][:, None] * options.there[some]).sum(axis=0)
+        if used.max() <= prices.capacity:
+            words = options.words[some, cell].sum()
+            cycles = max(options.layer_cycles[:, cell].sum(), words / prices.rate)
+            energy = options.base_pj[cell] + options.energy[some, cell].sum()
+            found.append((energy + prices.leakage_pj * cycles) * cycles)
+    return found
+
+
+def test_nothing_that_fits_is_below_the_bound_of_what_fits() -> None:
+    higher = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        options = random_options(rng, int(rng.integers(1, 6)), 8)
+        prices = StayPrices(float(rng.integers(10, 90)), 2.0, 0.5, 0.5)
+        search = stay_search(len(options.begin) - 1, options.there.shape[1])
+        for cell in range(8):
+            prepare_stays(options, cell, search)
+            bound = least_that_fits(options, prices, cell, search)
+            assert bound <= min(all_that_fit(options, prices, cell), default=np.inf)
+            higher += bound > least_product(options, prices, cell, search) * 1.001
+    # buffers are small: often something must go
+    assert higher > 24
 
 
 def test_what_the_buffer_has_no_space_for_ahead_of_time_is_waited_for() -> None:
