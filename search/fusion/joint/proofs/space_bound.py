@@ -79,8 +79,9 @@ def listed_bounds(
     cycles = batch.latencies
     figures = np.stack([batch.energies + leakage_pj * cycles, cycles], axis=1)
     figures = np.maximum(figures, least)
-    # a layer by itself reuses weights over images and reads no padding, what tiles do not
-    figures[[streams(way.group) for way in batch.ways]] = least
+    if options.edges().members[kind] == 1:
+        # a layer by itself reuses weights over images and reads no padding, what tiles do not
+        figures[[streams(way.group) for way in batch.ways]] = least
     return batch, figures
 
 
