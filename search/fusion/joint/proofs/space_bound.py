@@ -21,6 +21,7 @@ from ...plan_evaluator import MemoizedPlanEvaluator
 from ..group_options import GroupOptions
 from ..option_batch import GroupWay, OptionBatch
 from ..shortest_path import LeastProductPaths, Path
+from .nest_bounds import nest_corners
 from .step_bounds import least_of_kinds
 
 #: relative difference of energy x latency that is none: the order of sums makes as much
@@ -103,6 +104,8 @@ class _Steps:
         self._done, self._exact = set[int](), set[int]()
         self._nestable: NDArray[np.bool_] = options.nestable
         self._paths = self._new_paths()
+        # energy that a cycle is worth on the least path
+        self._price_pj = 0.0
         #: kinds of steps that were listed or priced
         self.spent = 0
 
@@ -117,6 +120,7 @@ class _Steps:
             path = self._paths.least_product(self._figures)
             if path is None or path.product >= known:
                 return inf
+            self._price_pj = path.energy / path.latency
             rows = [row for row in dict.fromkeys(path.rows) if row not in self._done]
             if not rows or self.spent >= most:
                 return path.product
@@ -137,10 +141,24 @@ class _Steps:
         self._figures = np.concatenate([self._figures, figures])
         self._ways += batch.ways
         if self._nestable[kind]:
-            rows = [kind, *rows]
+            rows += self._nests(kind)
         self._paths.replace(kind, rows)
         if not rows:
             self._drop_larger(kind)
+
+    def _nests(self, kind: int) -> list[int]:
+        """Return rows of which some combination is below each nest of a kind of step: its bound as
+        a whole where nothing nearer is known."""
+        network, hardware = self._evaluator.network, self._evaluator.hardware
+        layers, whole = self._kinds.firsts.layers(kind), self._figures[kind]
+        found = nest_corners(network, hardware, layers, whole, self._price_pj)
+        if found is None:
+            return [kind]
+        rows = list(range(len(self._figures), len(self._figures) + len(found)))
+        self._figures = np.concatenate([self._figures, found])
+        self._ways += [None] * len(rows)
+        self._done.update(rows)
+        return rows
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""
