@@ -5,12 +5,12 @@
     python benchmarks/fusion/plan_gaps.py RESULTS.jsonl --table
 
 A line is appended for each network and preset that the file has not yet, measured as ``archloom
-schedule NETWORK --hardware PRESET --prove-plans STEPS`` does, with nothing known before; ``--table``
-prints the table of docs/validation/fusion_planners.md. Ten networks run on five presets, decoders
-of language models (a prompt of 2,048 tokens, and one token after 2,047) on three. ``bound`` is what
-no plan of the planner's space goes below with the mappings that its search finds, ``any_plan`` what
-no plan and no mappings go below (docs/explanation/joint.md). CPU seconds are of one core, after
-compilation: of the search of the plan, and of the bound.
+schedule NETWORK --hardware PRESET --evaluations 60 --prove-plans STEPS`` does, with nothing known
+before; ``--table`` prints the table of docs/validation/fusion_planners.md. Ten networks run on five
+presets, decoders of language models (a prompt of 2,048 tokens, and one token that attends to as
+many) on three. ``bound`` is what no plan of the planner's space goes below with the mappings that
+its search finds, ``any_plan`` what no plan and no mappings go below (docs/explanation/joint.md).
+CPU seconds are of one core, after compilation: of the search of the plan, and of the bound.
 """
 
 import argparse
@@ -66,8 +66,8 @@ class Effort:
     mappings: int = MAPPINGS
 
 
-def run(name: str, design: str, effort: Effort) -> Row:
-    """Return the gap of the plan that is found for a network on a preset."""
+def run(name: str, design: str, effort: Effort, version: str) -> Row:
+    """Return the gap of the plan that is found for a network on a preset, by a version."""
     hardware = preset(design)
     net = network(name, sequence_length=TOKENS) if name in DECODERS else network(name)
     net = net.with_batch(pass_batch(net, hardware))
@@ -80,7 +80,7 @@ def run(name: str, design: str, effort: Effort) -> Row:
     spent = time.process_time() - planned
     assert proven.bound is not None, "the planner has a bound of every plan"
     return {
-        "version": code_version(),
+        "version": version,
         "network": name,
         "preset": design,
         "steps": effort.steps,
@@ -136,14 +136,17 @@ def main() -> None:
         return
     known = {(row["network"], row["preset"]) for row in rows}
     effort = Effort(asked.plans, asked.steps, asked.mappings)
+    # that of what is imported now, whatever is written meanwhile
+    version = code_version()
     # kernels are compiled before anything is timed
     for design in ("eyeriss", "edgetpu"):
-        run("tiny_cnn", design, effort)
+        for name in ("tiny_cnn", "tiny_mlp"):
+            run(name, design, effort, version)
     for design in asked.presets:
         for name in asked.networks:
             if (name, design) in known or (name in DECODERS and design not in DECODERS_ON):
                 continue
-            row = run(name, design, effort)
+            row = run(name, design, effort, version)
             with asked.results.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             told = f"{gap_percent(row, 'any_plan'):.1f}% -> {gap_percent(row):.2g}%"

@@ -157,9 +157,7 @@ class MulticoreOptions(GroupOptions):
         tilings, found = self._tilings(layers), list[GroupOption]()
         if tilings is None:
             return []
-        for tile, halo in several_on_cores(
-            tilings, self._network.batch, self._cores.count
-        ):
+        for tile, halo in several_on_cores(tilings, self._network.batch, self._cores.count):
             tiles = tilings.tiles(tile, halo)
             capacity = buffer_words(self._core) - int(tiles.activations.max())
             if capacity < 1:

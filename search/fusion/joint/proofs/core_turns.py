@@ -52,6 +52,15 @@ def _largest_left(cycles: Floats, done: Ints, begin: int, end: int) -> int:
     return best
 
 
+@helper
+def _end(sizes: SizesOnCores, begin: int) -> int:
+    """Where the sizes of a member of a tiling end."""
+    end, owner, member = begin, sizes.owners[begin], sizes.members[begin]
+    while end < len(sizes.owners) and sizes.owners[end] == owner and sizes.members[end] == member:
+        end += 1
+    return end
+
+
 @compiled
 def cost_of_turns(sizes: SizesOnCores, cores: int, shared: bool, rate: float) -> Floats:
     """Return float64[3, tilings], energy (pJ) of all tiles, cycles of all members one after
@@ -67,11 +76,7 @@ def cost_of_turns(sizes: SizesOnCores, cores: int, shared: bool, rate: float) ->
     found, done = np.zeros((3, sizes.tilings)), np.zeros(count, np.int64)
     cycles, begin = np.zeros(count), 0
     while begin < count:
-        owner, end, tiles, busy = sizes.owners[begin], begin, 0, 0.0
-        while (
-            end < count and sizes.owners[end] == owner and sizes.members[end] == sizes.members[begin]
-        ):
-            end += 1
+        owner, end, tiles, busy = sizes.owners[begin], _end(sizes, begin), 0, 0.0
         for k in range(begin, end):
             energy = _least_above(sizes.sides, sizes.energy_pj, begin, end, k)
             cycles[k] = _least_above(sizes.sides, sizes.cycles, begin, end, k)

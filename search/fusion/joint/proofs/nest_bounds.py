@@ -89,9 +89,7 @@ def corners(prices: Floats, least: Floats, cycles: float) -> Floats:
     return np.stack([energy, at], axis=1)
 
 
-def _facts(
-    network: Network, hardware: Hardware, layers: tuple[int, ...]
-) -> Iterator[NestFacts]:
+def _facts(network: Network, hardware: Hardware, layers: tuple[int, ...]) -> Iterator[NestFacts]:
     """Yield a group, whole and in parts, with each rank that cores may share out."""
     parts = splittable(network, layers)
     for split in ((), parts) if parts else ((),):

@@ -105,9 +105,7 @@ def _bound(
         busy += max(options.layer_cycles[m, cell], work.passing[t, m] / buffer.rate)
     cycles = max(busy, (work.spent[t, 1] + work.rest[t, 1]) / buffer.rate)
     energy = options.base_pj[cell] + work.spent[t, 0] + work.rest[t, 0]
-    least: float = (
-        weights.energy * (energy + buffer.leakage_pj * cycles) + weights.cycles * cycles
-    )
+    least: float = weights.energy * (energy + buffer.leakage_pj * cycles) + weights.cycles * cycles
     return least
 
 
@@ -144,9 +142,7 @@ def _least_of_cell(
 
 
 @compiled
-def lower_lines(
-    options: StayOptions, buffer: NestBuffer, weights: Floats, least: Floats
-) -> None:
+def lower_lines(options: StayOptions, buffer: NestBuffer, weights: Floats, least: Floats) -> None:
     """Lower figures to those of nests with the same loops, all sizes of tiles and all stays.
 
     Args:

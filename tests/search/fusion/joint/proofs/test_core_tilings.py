@@ -21,6 +21,9 @@ CHIPS = {
     "little buffers": several((2, 2), 1 << 11),
 }
 
+#: kinds of steps that are drawn of each case
+KINDS = 25
+
 
 @pytest.mark.parametrize("batch", [1, 2, 4])
 @pytest.mark.parametrize("chip", CHIPS)
@@ -31,7 +34,8 @@ def test_tilings_cost_no_less_than_their_bounds(chip: str, batch: int) -> None:
     price = cheap_evaluator(network("tiny_mobile").with_batch(batch), hardware, 300)
     options, nearest, few = group_options(price), np.inf, 0
     leakage_pj = access_costs(hardware).leakage_pj_per_cycle
-    for kind in np.flatnonzero(options.edges().members > 1).tolist():
+    some = rng.permutation(np.flatnonzero(options.edges().members > 1))
+    for kind in some[:KINDS].tolist():
         batch_of = options.every_tiling(kind)
         assert batch_of is not None
         listed = {way.group for way in options.all_options(kind).ways if way.group.nest is None}
@@ -47,7 +51,7 @@ def test_tilings_cost_no_less_than_their_bounds(chip: str, batch: int) -> None:
             ratios = np.array([cost.dynamic_pj + leakage_pj * cycles, cycles]) / bound
             assert (ratios >= 1 - 1e-9).all()
             nearest, few = min(nearest, ratios.min()), few + 1
-    assert few > 10
+    assert few > 5
     assert nearest < 1.05
 
 

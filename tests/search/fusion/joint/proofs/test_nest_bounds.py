@@ -1,4 +1,4 @@
-"""Corners of nests lie below all nests of up to two loops, at any price of a cycle, and near them."""
+"""Corners of nests lie below all nests of up to two loops at any price of a cycle, near them."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ from .....oracles.enumerated_nests import nests_below as one_by_one
 from ...nest.test_nests import exact_cost, mapper
 
 #: of nests one by one, the share that is priced
-SHARE = 0.003
+SHARE = 0.0005
 
 #: over energy / cycles of the cheapest nest; some lie between those that bounds are worked out for
 PRICES = (0.0, 0.1, 0.37, 1.0, 1.1, 1.6, 9.0)
@@ -53,7 +53,7 @@ def nearest(case: SmallCase, found: Floats, price: float) -> float:
     return float(above)
 
 
-@pytest.mark.parametrize("seed", sweep(range(40), sample=6))
+@pytest.mark.parametrize("seed", sweep(range(40), sample=2))
 @pytest.mark.parametrize("cases", [small_case, longer_case])
 def test_nests_lie_above_their_corners(cases: object, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -68,7 +68,7 @@ def test_nests_lie_above_their_corners(cases: object, seed: int) -> None:
     assert nearest(case, found, best[0] / best[1]) < 2
 
 
-@pytest.mark.parametrize("seed", sweep(range(24), sample=6))
+@pytest.mark.parametrize("seed", sweep(range(24), sample=3))
 def test_nests_on_cores_lie_above_their_corners(seed: int) -> None:
     case = cores_case(seed)
     whole = NestFacts(case.network, case.layers, case.hardware)
