@@ -2,8 +2,8 @@
 
 Energy and latency of a path are sums over its steps. With figures that no way to run a step goes
 below, the path of least product bounds every path. It is found again and again; its steps are first
-bounded as a whole, then by tiling, then priced, each only once it lies on that path, so that the
-bound rises until it meets the best plan or the effort is spent.
+bounded as a whole, then by tiling and by nests, then priced, each only once it lies on that path,
+so that the bound rises until it meets the best plan or the effort is spent.
 """
 
 from math import exp, inf, log
@@ -131,7 +131,7 @@ class _Steps:
                 self._list(row) if unlisted else self._price(row)
 
     def _list(self, kind: int) -> None:
-        """Put the ways to run a kind of step in the place of its bound, which stays for nests."""
+        """Put the ways to run a kind of step in the place of its bound."""
         found = listed_bounds(self._options, kind, self._figures[kind], self._leakage_pj)
         if found is None:
             return
