@@ -39,7 +39,7 @@ from .option_batch import (
     listed,
     with_others,
 )
-from .proofs.core_tilings import CoreTilings
+from .proofs import CoreTilings
 from .tilings import GroupTiling
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .core_tilings import CoreTilings as CoreTilings
     from .small_networks import prove_best as prove_best
     from .space_bound import prove_space as prove_space
     from .step_bounds import unbounded as unbounded

@@ -210,7 +210,7 @@ def _batch(ways: tuple[CoreWay, ...], figures: Floats) -> OptionBatch:
     """Return tilings with energy and cycles, which are not told apart by layers."""
     count = len(ways)
     starts, columns = np.arange(count + 1), np.zeros(count, np.int64)
-    return OptionBatch(ways, starts, columns, *figures, np.zeros((count, 3)))
+    return OptionBatch(ways, starts, columns, figures[0], figures[1], np.zeros((count, 3)))
 
 
 def _nest(

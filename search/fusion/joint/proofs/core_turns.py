@@ -35,7 +35,7 @@ class SizesOnCores(NamedTuple):
 def _least_above(sides: Ints, values: Floats, begin: int, end: int, k: int) -> float:
     """The least value of a size, or of one that is as large in both sides: smaller tiles run in the
     loops of the largest tile of their turn."""
-    least = values[k]
+    least: float = values[k]
     for n in range(begin, end):
         if sides[0, n] >= sides[0, k] and sides[1, n] >= sides[1, k]:
             least = min(least, values[n])
