@@ -29,6 +29,7 @@ DATA: Final = ROOT / "benchmarks" / "data"
 RESULTS: Final = (
     "casco_edge_front.json",
     "fusion_planners.jsonl",
+    "plan_gaps.jsonl",
     "plan_by_enumeration_5cd1ce9.json",
     "trial_cost_f173ccd.json",
 )
@@ -115,3 +116,22 @@ def test_plans_of_planners_cost_no_more_today(planner: str, name: str, preset: s
     assert today["layer_by_layer"] <= kept["layer_by_layer"] * SAME
     # a higher bound is a better one
     assert kept["bound"] / SAME <= today["bound"] <= today["edp"] * SAME
+
+
+@pytest.mark.parametrize(
+    ("name", "preset"), [("alexnet", "edgetpu"), ("vgg16", "eyeriss"), ("resnet18", "fast_small")]
+)
+def test_gaps_of_plans_are_no_wider_today(name: str, preset: str) -> None:
+    """Some rows of the table of gaps, as its command measures them."""
+    script: Any = importlib.import_module("benchmarks.fusion.plan_gaps")
+    (kept,) = (
+        row
+        for row in records(DATA / "plan_gaps.jsonl")
+        if (row["network"], row["preset"]) == (name, preset)
+    )
+    today = script.run(name, preset, script.Effort(steps=kept["steps"]), "today")
+    assert today["edp"] <= kept["edp"] * SAME
+    assert today["bound"] <= today["edp"] * SAME
+    # a bound may rise, and falls where a better plan is found
+    assert script.gap_percent(today) <= script.gap_percent(kept) + 1e-4
+    assert kept["any_plan"] <= kept["bound"] * SAME

@@ -62,6 +62,10 @@ RUNS: Final = {
         "results --table",
     ],
     "fusion/fusion_search": ["--seeds 1 --cases 1 --plans 2 3 --efforts 1"],
+    "fusion/plan_gaps": [
+        "gaps --networks tiny_cnn --presets eyeriss edgetpu --plans 2 --steps 20 --mappings 50",
+        "gaps --table",
+    ],
     "fusion/repeated_blocks": ["--plans 4 --mappings 50 --networks tiny_cnn"],
     "fusion/shared_budget": ["--budgets 8 --first 100 --cases 0"],
     "hardware/bound_ratios": ["--evaluations front.jsonl --told 8 --draws 1"],

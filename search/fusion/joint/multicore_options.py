@@ -4,7 +4,7 @@ An option is a tiling whose tiles run side by side, round by round, or a nest of
 out the outermost loop. Nothing is pinned, and a layer by itself runs on the whole chip.
 """
 
-from collections.abc import Iterator, Mapping as Dict, Sequence
+from collections.abc import Mapping as Dict, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,13 +16,12 @@ from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked, shap
 from archloom.evaluators.fusion.tiling import GroupTiles
 from archloom.search.fusion.tiling import (
     GroupTilings,
-    Tile,
     choose_weights,
+    several_on_cores,
     tile_group,
-    tiles_apart,
 )
 from archloom.space import Infeasible
-from archloom.space.fusion import ALONE, FusionGroup, HaloPolicy
+from archloom.space.fusion import ALONE, FusionGroup
 from archloom.space.hardware import Cores
 
 from ..group_equivalence import resident_members
@@ -40,6 +39,8 @@ from .option_batch import (
     listed,
     with_others,
 )
+from .proofs import CoreTilings
+from .tilings import GroupTiling
 
 
 class MulticoreOptions(GroupOptions):
@@ -54,6 +55,9 @@ class MulticoreOptions(GroupOptions):
         super().__init__(evaluator, cores.one)
         self._cores = cores
         self._columns = self._known.columns
+        self._bounds = CoreTilings(
+            evaluator.network, evaluator.hardware, cores, self._known.numbers
+        )
 
     def group_for(
         self,
@@ -122,9 +126,17 @@ class MulticoreOptions(GroupOptions):
         return batch.taken(order)
 
     def every_tiling(self, kind: int) -> OptionBatch | None:
-        """Return the option of a layer by itself; of groups no such bounds are known."""
+        """Return all tilings of a kind, with energy and latency that no mapping is below; None
+        where a mask may leave out some of the tiles."""
         layers = self.edges().firsts.layers(kind)
-        return listed(self._alone(layers)) if len(layers) == 1 else None
+        if len(layers) == 1:
+            return listed(self._alone(layers))
+        if any(self._network.layers[i].mask is not None for i in layers):
+            return None
+        if self._tilings(layers) is None:
+            return listed(())
+        tiling = GroupTiling(self._network, layers, self._known.numbers, self._columns)
+        return self._bounds.bounded(tiling, layers)
 
     def _alone(self, layers: Group) -> list[GroupOption]:
         """Return the option of a layer by itself, on the whole chip."""
@@ -145,7 +157,7 @@ class MulticoreOptions(GroupOptions):
         tilings, found = self._tilings(layers), list[GroupOption]()
         if tilings is None:
             return []
-        for tile, halo in self._several(tilings):
+        for tile, halo in several_on_cores(tilings, self._network.batch, self._cores.count):
             tiles = tilings.tiles(tile, halo)
             capacity = buffer_words(self._core) - int(tiles.activations.max())
             if capacity < 1:
@@ -162,13 +174,6 @@ class MulticoreOptions(GroupOptions):
             return None
         members = tuple(self._network.layers[i] for i in layers)
         return GroupTilings(shape_of(self._network, layers), members)
-
-    def _several(self, tilings: GroupTilings) -> Iterator[tuple[Tile, HaloPolicy]]:
-        """Yield tiles and policies: those of one buffer where images come out even."""
-        if self._network.batch % self._cores.count == 0:
-            yield from tilings.several()
-            return
-        yield from tiles_apart(tilings, self._cores.count)
 
     def _option(self, group: FusionGroup, tiles: GroupTiles) -> GroupOption:
         """Estimate a tiling: layers round by round, and what moves between DRAM and buffers."""

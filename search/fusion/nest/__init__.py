@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .every import NestLimit as NestLimit, nests_below as nests_below
+    from .every import (
+        NestLimit as NestLimit,
+        kept_results as kept_results,
+        nests_below as nests_below,
+    )
     from .facts import NestFacts as NestFacts, shared_out as shared_out
+    from .loop_arrays import LoopArrays as LoopArrays
+    from .loop_tables import loop_table as loop_table
     from .mapped import MappedNests as MappedNests
     from .nests import (
         MOST_MEMBERS as MOST_MEMBERS,
@@ -24,5 +30,6 @@ if TYPE_CHECKING:
         best_nests as best_nests,
         nestable as nestable,
     )
+    from .stays import StayOptions as StayOptions
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -73,7 +73,7 @@ def nests_below(facts: NestFacts, limit: NestLimit) -> BoundedNests | None:
     nests, figures, arrays = list[LoopNest](), [np.zeros((2, 0))], LoopArrays(facts)
     for count in range(1, MOST_LOOPS + 1):
         for ranks in permutations(facts.ranks, count):
-            ways = _kept(facts, ranks)
+            ways = kept_results(facts, ranks)
             if len(ways) > _MOST_RESULTS:
                 return None
             for made in ways:
@@ -87,7 +87,7 @@ def nests_below(facts: NestFacts, limit: NestLimit) -> BoundedNests | None:
     return BoundedNests(nests, energy, cycles)
 
 
-def _kept(facts: NestFacts, ranks: tuple[int, ...]) -> list[tuple[int, ...]]:
+def kept_results(facts: NestFacts, ranks: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return all depths of what members make for others, 0 for what no other reads."""
     group = facts.around(ranks)
     looped = {rank: at for at, rank in enumerate(ranks)}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         least_weights as least_weights,
         leaving_out as leaving_out,
     )
-    from .known_tilings import tiles_apart as tiles_apart
+    from .known_tilings import several_on_cores as several_on_cores
     from .mesh_utilisation import even_sides as even_sides
     from .size_numbers import SizeNumbers as SizeNumbers
 else:

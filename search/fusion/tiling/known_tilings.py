@@ -88,6 +88,14 @@ def _tilings(network: Network, layers: Group, apart: int) -> Iterator[KnownTilin
         )
 
 
+def several_on_cores(
+    tilings: GroupTilings, images: int, cores: int
+) -> Iterator[tuple[Tile, HaloPolicy]]:
+    """Yield tiles and halo policies on several cores: those of one buffer where images come out
+    even."""
+    yield from tiles_apart(tilings, cores) if images % cores else tilings.several()
+
+
 def tiles_apart(tilings: GroupTilings, cores: int) -> Iterator[tuple[Tile, HaloPolicy]]:
     """Yield tiles and halo policies for the tiles of one image on several cores.
 

@@ -1,6 +1,8 @@
 """What the joint planner proves of its plans.
 
 ``step_bounds.py`` first: what each step of the cut graph takes at the least, however it runs.
+``core_tilings.py`` has the same of each tiling on several cores (``core_turns.py``), and
+``nest_bounds.py`` of all nests around a group (``nest_prices.py``).
 ``space_bound.py`` has the least EDP of all paths of such steps, and prices steps until it is near
 that of the best plan; ``small_networks.py`` lists all options of a small network, nests as well.
 """
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .core_tilings import CoreTilings as CoreTilings
     from .small_networks import prove_best as prove_best
     from .space_bound import prove_space as prove_space
     from .step_bounds import unbounded as unbounded

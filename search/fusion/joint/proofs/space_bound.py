@@ -2,8 +2,8 @@
 
 Energy and latency of a path are sums over its steps. With figures that no way to run a step goes
 below, the path of least product bounds every path. It is found again and again; its steps are first
-bounded as a whole, then by tiling, then priced, each only once it lies on that path, so that the
-bound rises until it meets the best plan or the effort is spent.
+bounded as a whole, then by tiling and by nests, then priced, each only once it lies on that path,
+so that the bound rises until it meets the best plan or the effort is spent.
 """
 
 from math import exp, inf, log
@@ -21,6 +21,7 @@ from ...plan_evaluator import MemoizedPlanEvaluator
 from ..group_options import GroupOptions
 from ..option_batch import GroupWay, OptionBatch
 from ..shortest_path import LeastProductPaths, Path
+from .nest_bounds import nest_corners
 from .step_bounds import least_of_kinds
 
 #: relative difference of energy x latency that is none: the order of sums makes as much
@@ -79,8 +80,9 @@ def listed_bounds(
     cycles = batch.latencies
     figures = np.stack([batch.energies + leakage_pj * cycles, cycles], axis=1)
     figures = np.maximum(figures, least)
-    # a layer by itself reuses weights over images and reads no padding, what tiles do not
-    figures[[streams(way.group) for way in batch.ways]] = least
+    if options.edges().members[kind] == 1:
+        # a layer by itself reuses weights over images and reads no padding, what tiles do not
+        figures[[streams(way.group) for way in batch.ways]] = least
     return batch, figures
 
 
@@ -102,6 +104,8 @@ class _Steps:
         self._done, self._exact = set[int](), set[int]()
         self._nestable: NDArray[np.bool_] = options.nestable
         self._paths = self._new_paths()
+        # energy that a cycle is worth on the least path
+        self._price_pj = 0.0
         #: kinds of steps that were listed or priced
         self.spent = 0
 
@@ -116,6 +120,7 @@ class _Steps:
             path = self._paths.least_product(self._figures)
             if path is None or path.product >= known:
                 return inf
+            self._price_pj = path.energy / path.latency
             rows = [row for row in dict.fromkeys(path.rows) if row not in self._done]
             if not rows or self.spent >= most:
                 return path.product
@@ -126,7 +131,7 @@ class _Steps:
                 self._list(row) if unlisted else self._price(row)
 
     def _list(self, kind: int) -> None:
-        """Put the ways to run a kind of step in the place of its bound, which stays for nests."""
+        """Put the ways to run a kind of step in the place of its bound."""
         found = listed_bounds(self._options, kind, self._figures[kind], self._leakage_pj)
         if found is None:
             return
@@ -136,10 +141,24 @@ class _Steps:
         self._figures = np.concatenate([self._figures, figures])
         self._ways += batch.ways
         if self._nestable[kind]:
-            rows = [kind, *rows]
+            rows += self._nests(kind)
         self._paths.replace(kind, rows)
         if not rows:
             self._drop_larger(kind)
+
+    def _nests(self, kind: int) -> list[int]:
+        """Return rows of which some combination is below each nest of a kind of step: its bound as
+        a whole where nothing nearer is known."""
+        network, hardware = self._evaluator.network, self._evaluator.hardware
+        layers, whole = self._kinds.firsts.layers(kind), self._figures[kind]
+        found = nest_corners(network, hardware, layers, whole, self._price_pj)
+        if found is None:
+            return [kind]
+        rows = list(range(len(self._figures), len(self._figures) + len(found)))
+        self._figures = np.concatenate([self._figures, found])
+        self._ways += [None] * len(rows)
+        self._done.update(rows)
+        return rows
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""

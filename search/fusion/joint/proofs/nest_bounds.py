@@ -1,0 +1,139 @@
+"""Energy and latency of which no nest around a group goes below both, in a few points.
+
+Nests of up to two loops over the sizes of tiles that the search considers, in any order of loops,
+with all choices of how long operands stay. For each of some prices of a cycle, the least energy
+plus priced cycles of all of them is known, which is a line that no nest lies below. What is above
+all lines is a convex polygon, so that a sum of energy and cycles at any price is least at one of
+its corners.
+"""
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators import Floats
+from archloom.evaluators.bounds import HALF_GRAIN_PJ
+from archloom.evaluators.fusion.nest import dealable, splittable
+from archloom.search.fusion.nest import (
+    LoopArrays,
+    NestFacts,
+    kept_results,
+    loop_table,
+    nestable,
+)
+from archloom.space.hardware import Hardware
+from archloom.space.workload import Network
+
+from .nest_prices import NestBuffer, lower_lines
+
+#: loops of nests, and ways in which results stay of which all are looked at (ours): small groups
+#: have fewer
+_MOST_LOOPS: Final = 2
+_MOST_RESULTS: Final = 2**12
+
+#: prices that are looked at, over energy / cycles of the best plan (ours): of its step the optimum
+#: is near 1, and those of other steps lie around
+_PRICES: Final = (0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0)
+
+#: share that the order of floating-point sums may take off a bound (ours)
+_SUMS: Final = 1e-10
+
+
+def nest_corners(
+    network: Network,
+    hardware: Hardware,
+    layers: tuple[int, ...],
+    whole: Floats,
+    price_pj: float,
+) -> Floats | None:
+    """Return float64[n, 2], energy (pJ, with leakage) and cycles of points of which a convex
+    combination is below each nest in both; None if they are not known, and none if there are no
+    nests.
+
+    Args:
+        network, hardware, layers: the group, and where it runs.
+        whole: float64[2], energy and cycles that no way to run it is below.
+        price_pj: energy that a cycle is worth at the best plan.
+    """
+    if any(network.layers[i].mask is not None for i in layers):
+        # it is known how many tiles a mask leaves, not in which iterations
+        return None
+    if nestable(network, layers) is None:
+        return np.zeros((0, 2))
+    weights = np.array([(1.0, 0.0), *((1.0, price_pj * x) for x in _PRICES), (0.0, 1.0)])
+    least = np.full(len(weights), np.inf)
+    for facts in _facts(network, hardware, layers):
+        if not _lower(facts, weights, least):
+            return None
+    least *= 1 - _SUMS
+    least[[0, -1]] = np.maximum(least[[0, -1]], whole)
+    return corners(weights[:-1, 1], least[:-1], float(least[-1]))
+
+
+def corners(prices: Floats, least: Floats, cycles: float) -> Floats:
+    """Return float64[n, 2], corners of what is above lines: energy + price x cycles >= ``least``.
+
+    Args:
+        prices: float64[J], the first one 0, ascending.
+        least: float64[J], infinite if there is nothing.
+        cycles: of everything, at the least.
+    """
+    if not np.isfinite(least).all():
+        return np.zeros((0, 2))
+    rows, columns = np.triu_indices(len(prices), 1)
+    crossing = (least[columns] - least[rows]) / (prices[columns] - prices[rows])
+    at = np.unique(np.append(crossing[crossing > cycles], cycles))
+    energy = (least[:, None] - np.outer(prices, at)).max(axis=0)
+    return np.stack([energy, at], axis=1)
+
+
+def _facts(network: Network, hardware: Hardware, layers: tuple[int, ...]) -> Iterator[NestFacts]:
+    """Yield a group, whole and in parts, with each rank that cores may share out."""
+    parts = splittable(network, layers)
+    for split in ((), parts) if parts else ((),):
+        facts = NestFacts(network, layers, hardware, split)
+        if facts.cores.count == 1:
+            yield facts
+            continue
+        yield from (facts.dealing(rank) for rank in facts.ranks if dealable(facts.group, rank))
+
+
+def _lower(facts: NestFacts, weights: Floats, least: Floats) -> bool:
+    """Lower figures to those of all nests of a group; whether all were looked at."""
+    arrays = LoopArrays(facts)
+    first = () if facts.dealt is None else (facts.dealt,)
+    others = [rank for rank in facts.ranks if rank not in first]
+    buffer = NestBuffer(float(facts.capacity), float(facts.rate), facts.leakage_pj)
+    for count in range(1 - len(first), _MOST_LOOPS + 1 - len(first)):
+        for ranks in permutations(others, count):
+            loops = (*first, *ranks)
+            ways = kept_results(facts, loops)
+            if len(ways) > _MOST_RESULTS:
+                return False
+            for made in ways:
+                _lower_loops(facts, arrays, loops, made, (buffer, weights, least))
+    return True
+
+
+def _lower_loops(
+    facts: NestFacts,
+    arrays: LoopArrays,
+    ranks: tuple[int, ...],
+    made: tuple[int, ...],
+    to: tuple[NestBuffer, Floats, Floats],
+) -> None:
+    table = loop_table(*arrays.of(ranks), np.array(made, np.int64))
+    options, group = table.options, facts.around(ranks)
+    # an operand surely lies in the buffer while it is used, and all the time if it outlasts an
+    # iteration
+    there = np.zeros((len(table.depth), len(group.layers)), np.uint8)
+    for t, operand in enumerate(group.operands):
+        users = [*operand.readers, *([operand.maker] if operand.kind == "made" else [])]
+        there[options.begin[t] : options.begin[t + 1], users] = 1
+    there[table.lasts.astype(bool)] = 1
+    # rounding takes as much off each level and operand of each tile, of each core
+    entries = (3 * len(facts.hardware.levels) + 2) * HALF_GRAIN_PJ
+    base_pj = options.base_pj - (table.runs + 2.0) * facts.working * entries
+    lower_lines(options._replace(there=there, base_pj=base_pj), *to)

@@ -1,0 +1,110 @@
+"""Corners of nests lie below all nests of up to two loops at any price of a cycle, near them."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from archloom.evaluators import Floats
+from archloom.evaluators.fusion.nest import dealable
+from archloom.search.fusion.joint.proofs.nest_bounds import corners, nest_corners
+from archloom.search.fusion.nest.facts import NestFacts
+from archloom.search.fusion.nest.nests import best_nests
+from archloom.space.errors import Infeasible
+from archloom.space.fusion.loop_nest import LoopNest
+
+from .....cases.small_nests import SmallCase, cores_case, longer_case, masked_network, small_case
+from .....cases.sweeps import sweep
+from .....oracles.enumerated_nests import nests_below as one_by_one
+from ...nest.test_nests import exact_cost, mapper
+
+#: of nests one by one, the share that is priced
+SHARE = 0.0005
+
+#: over energy / cycles of the cheapest nest; some lie between those that bounds are worked out for
+PRICES = (0.0, 0.1, 0.37, 1.0, 1.1, 1.6, 9.0)
+
+
+def points(case: SmallCase, nests: Iterable[LoopNest], facts: NestFacts) -> Floats:
+    """Return float64[n, 2], energy with leakage and cycles of nests that can run."""
+    mappings = mapper()
+    costs = [exact_cost(case, nest, mappings) for nest in nests]
+    found = [
+        (cost.dynamic_pj + facts.leakage_pj * cost.latency_cycles, cost.latency_cycles)
+        for cost in costs
+        if not isinstance(cost, Infeasible)
+    ]
+    return np.array(found, np.float64).reshape(-1, 2)
+
+
+def nearest(case: SmallCase, found: Floats, price: float) -> float:
+    """Return by how much nests are above their corners at the least, at any price."""
+    none = np.zeros(2)
+    below = nest_corners(case.network, case.hardware, case.layers, none, price)
+    assert below is not None
+    assert len(below)
+    above = np.inf
+    for weights in ((1.0, price * x) for x in PRICES):
+        least = (below @ weights).min()
+        ratios = found @ weights / least
+        assert (ratios >= 1 - 1e-9).all()
+        above = min(above, ratios.min())
+    assert (found[:, 1] >= below[:, 1].min() * (1 - 1e-9)).all()
+    return float(above)
+
+
+@pytest.mark.parametrize("seed", sweep(range(40), sample=2))
+@pytest.mark.parametrize("cases", [small_case, longer_case])
+def test_nests_lie_above_their_corners(cases: object, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case: SmallCase = cases(rng)  # type: ignore[operator]
+    facts = NestFacts(case.network, case.layers, case.hardware)
+    proposed = [choice.nest for choice in best_nests(facts) if len(choice.nest.loops) <= 2]
+    some = one_by_one(
+        facts, case.network, case.layers, lambda e, _: rng.random(np.shape(e)) < SHARE, 2
+    )
+    found = points(case, [*proposed, *some], facts)
+    best = found[found.prod(axis=1).argmin()]
+    assert nearest(case, found, best[0] / best[1]) < 2
+
+
+@pytest.mark.parametrize("seed", sweep(range(24), sample=3))
+def test_nests_on_cores_lie_above_their_corners(seed: int) -> None:
+    case = cores_case(seed)
+    whole = NestFacts(case.network, case.layers, case.hardware)
+    some = [whole.dealing(rank) for rank in whole.ranks if dealable(whole.group, rank)]
+    proposed = [choice.nest for facts in some for choice in best_nests(facts)]
+    found = points(case, [nest for nest in proposed if len(nest.loops) <= 2], whole)
+    best = found[found.prod(axis=1).argmin()]
+    assert nearest(case, found, best[0] / best[1]) < 2
+
+
+def test_some_corner_is_within_a_twentieth() -> None:
+    """So that a bound that is a twentieth too high would not go unnoticed."""
+    above = []
+    for seed in range(4):
+        case = small_case(np.random.default_rng(seed))
+        facts = NestFacts(case.network, case.layers, case.hardware)
+        proposed = [choice.nest for choice in best_nests(facts) if len(choice.nest.loops) <= 2]
+        found = points(case, proposed, facts)
+        best = found[found.prod(axis=1).argmin()]
+        above.append(nearest(case, found, best[0] / best[1]))
+    assert min(above) < 1.05
+
+
+def test_a_mask_has_no_corners_and_no_nest_none() -> None:
+    case, none = small_case(np.random.default_rng(1), masked_network), np.zeros(2)
+    assert nest_corners(case.network, case.hardware, case.layers, none, 1.0) is None
+    case = small_case(np.random.default_rng(0))
+    alone = nest_corners(case.network, case.hardware, case.layers[:1], none, 1.0)
+    assert alone is not None
+    assert len(alone) == 0
+
+
+def test_corners_are_those_of_the_lines() -> None:
+    """Of E >= 2, E + T >= 4 and E + 4 T >= 7, from 0.5 cycles on."""
+    found = corners(np.array([0.0, 1.0, 4.0]), np.array([2.0, 4.0, 7.0]), 0.5)
+    expected = {(5.0, 0.5), (3.0, 1.0), (2.0, 2.0)}
+    assert expected <= {(float(energy), float(cycles)) for energy, cycles in found}
+    for energy, cycles in found.tolist():
+        assert energy >= max(2.0, 4.0 - cycles, 7.0 - 4.0 * cycles) - 1e-12
