@@ -126,7 +126,9 @@ def _masked_sum(kind: str, call: Call, scores: Value, mask: Value) -> Value | No
     values = mask.read()
     if values is None or values.dtype.kind not in "fiub":
         return None
-    added = values.astype(np.float64) * (-1 if kind == "sub" else 1)
+    # values may be anything, also what numpy warns of where it is made longer
+    with np.errstate(invalid="ignore"):
+        added = values.astype(np.float64) * (-1 if kind == "sub" else 1)
     # nobody learns values of which some are 0 and all others so low
     if mask.learned and not bool(((added == 0) | (added <= LOW)).all()):
         return None

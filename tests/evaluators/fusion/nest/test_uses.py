@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from archloom.evaluators.fusion.nest import (
-    MOST_TILES,
     NestGroup,
     NestWalk,
     depths,
@@ -14,6 +13,7 @@ from archloom.evaluators.fusion.nest import (
     masked_ranks,
     nest_group,
 )
+from archloom.evaluators.fusion.nest.iterations.when_used import MOST_TILES
 from archloom.space.fusion import LoopNest, NestLoop
 from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
 from archloom.space.workload import Network

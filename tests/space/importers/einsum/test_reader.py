@@ -78,9 +78,10 @@ def test_causal_attention_is_that_of_the_catalogue(window: int, cached: int) -> 
 @pytest.mark.parametrize("batch", [1, 3])
 def test_an_encoder_layer_with_biases_is_that_of_bert(batch: int) -> None:
     from archloom.space.networks.transformers.bert import _layer
+    from archloom.space.networks.transformers.ragged import Packed
 
     net = SequenceBuilder()
-    _layer(net, "x", net.input("X", 48, 10), Heads(4, 12))
+    _layer(net, "x", net.input("X", 48, 10), Heads(4, 12), Packed.of([(10, 0)]))
     found = einsums(
         """
         Q[b,h,q,d] = X[b,q,m] * Wq[h,d,m] + Bq[h,d]
