@@ -18,8 +18,11 @@ from ..arrays import Flags, Floats, Ints
 ANY: Final = 3
 
 _ALL = 255
-_SHARING_WEIGHTS = 1 << N | 1 << P | 1 << Q
-_SUMMING = 1 << C | 1 << R | 1 << S
+
+#: dimensions, as bits, along which MACs share weights and inputs, and add up results
+SHARING_WEIGHTS: Final = 1 << N | 1 << P | 1 << Q
+SHARING_INPUTS: Final = 1 << K
+SUMMING: Final = 1 << C | 1 << R | 1 << S
 
 
 class Design(NamedTuple):
@@ -255,9 +258,9 @@ def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats)
     """
     dims, fanout, sent = design.dims, design.fanout, design.multicast
     weights, inputs, outputs = sent[WEIGHTS], sent[INPUTS], sent[OUTPUTS]
-    shares[WEIGHTS] = unrolled(bounds, long & _SHARING_WEIGHTS, fanout, dims, weights, 0, level)
-    shares[OUTPUTS] = unrolled(bounds, long & _SUMMING, fanout, dims, outputs, 0, level)
-    shares[INPUTS] = unrolled(bounds, long & 1 << K, fanout, dims, inputs, 0, level)
+    shares[WEIGHTS] = unrolled(bounds, long & SHARING_WEIGHTS, fanout, dims, weights, 0, level)
+    shares[OUTPUTS] = unrolled(bounds, long & SUMMING, fanout, dims, outputs, 0, level)
+    shares[INPUTS] = unrolled(bounds, long & SHARING_INPUTS, fanout, dims, inputs, 0, level)
     rows = unrolled(bounds, long & 1 << P, fanout, dims, inputs, 0, level)
     columns = unrolled(bounds, long & 1 << Q, fanout, dims, inputs, 0, level)
     high = unrolled(bounds, long & 1 << R, fanout, dims, inputs, 0, level)
@@ -307,7 +310,7 @@ def _fill_shares(design: Design, bounds: Ints, shares: Shares, i: int) -> None:
         outside = level + 1
         shares.used[i, level] = unrolled(bounds, long, fanout, dims, every, outside, last)
         shares.below[i, level] = unrolled(bounds, long, fanout, dims, every, 0, level)
-        summing = long & _SUMMING
+        summing = long & SUMMING
         shares.copies[i, level] = unrolled(bounds, summing, fanout, dims, every, outside, last)
         shares.shared[i, level] = _served(bounds, long, design, level, shares.shares[i, level])
         for outer in range(outside, levels):

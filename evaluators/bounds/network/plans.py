@@ -99,7 +99,7 @@ def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, fl
     energy_pj, cycles = energy_pj - HALF_GRAIN_PJ, 0.0
     for zeros, nests in work.nests.items():
         design, prices = design_and_prices(hardware, zeros)
-        costs = nests.times @ nests.costs(design, prices)
+        costs = nests.times @ nests.costs(design._replace(strict=True), prices, uncut=True)
         energy_pj += float(costs[0])
         cycles += float(costs[1])
     if work.vector:

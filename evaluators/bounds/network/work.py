@@ -20,6 +20,7 @@ from ..layer_work import Works, works_of
 from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
+from ..whole_steps import whole_shares
 from ..word_prices import Prices
 from .gathered import Gathered, gathered_maps, words_between
 
@@ -73,8 +74,9 @@ class Nests(NamedTuple):
     shares: dict[bytes, Shares]
     fills: dict[bytes, _Fills]
 
-    def costs(self, design: Design, prices: Prices) -> Floats:
-        """Return energy and cycles of the layers, as :func:`layer_costs` does.
+    def costs(self, design: Design, prices: Prices, uncut: bool = False) -> Floats:
+        """Return energy and cycles of the layers, as :func:`layer_costs` does; with ``uncut`` of
+        layers that run whole, which take whole steps.
 
         Designs often have meshes or buffers in common, and what these leave to the layers is
         remembered.
@@ -86,7 +88,7 @@ class Nests(NamedTuple):
             if (fills := self.fills.get(keys[p])) is not None:
                 missing[p] = 0
                 ports[:, p, fills.masks], pj[:, p, fills.masks] = fills.ports, fills.pj
-        batch = LayerBatch(self.works, self._shares(design), ports, pj, missing)
+        batch = LayerBatch(self.works, self._shares(design, uncut), ports, pj, missing)
         found: Floats = batch_costs(design, prices, batch)
         for p in np.flatnonzero(missing).tolist():
             # all that a mapping may keep there
@@ -95,11 +97,13 @@ class Nests(NamedTuple):
             remember_in(self.fills, _MOST_LEVELS, keys[p], fills)
         return found
 
-    def _shares(self, design: Design) -> Shares:
+    def _shares(self, design: Design, uncut: bool) -> Shares:
         meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
-        meshes += b"%d" % design.strict
+        meshes += b"%d%d" % (design.strict, uncut)
         if (shares := self.shares.get(meshes)) is None:
             shares = shares_of(design, self.bounds)
+            if uncut:
+                shares = whole_shares(design, self.bounds, shares)
             remember_in(self.shares, _MOST_MESHES, meshes, shares)
         return shares
 
