@@ -13,13 +13,15 @@ from click.testing import CliRunner
 from archloom.studies.commands.cli import app
 from archloom.studies.config.study_config import load_config
 from archloom.studies.engine.study import prepare
-from archloom.studies.storage.records import read_trials
+from archloom.studies.storage.records import read_certificate, read_trials
 
 from .cases.compressed import write_untrained
 from .source_tree import ROOT
 
 FOLDER = ROOT / "examples" / "cluster"
 FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".sh", ".yaml", ""))
+
+SPACES = sorted((ROOT / "examples" / "spaces").iterdir())
 
 #: a command of archloom or Ray and its words, up to the end of the shell's command
 COMMAND = re.compile(r"\b(archloom|ray) ([a-z]+)((?:(?!&|;|\n).)*)")
@@ -108,6 +110,32 @@ def test_the_study_of_a_chip_for_llama_runs(tmp_path: Path) -> None:
     prefill, decode = (w.label for w in load_config(tmp_path / "study.yaml").workloads)
     for trial in read_trials(out):
         assert set(trial.values) >= {f"latency_s({prefill})", f"perf_per_tdp_per_s_w({decode})"}
+
+
+@pytest.mark.parametrize("path", SPACES, ids=lambda path: path.name)
+def test_the_study_of_an_untuned_space_runs(path: Path, tmp_path: Path) -> None:
+    """Five designs with little search; space, objectives, limits and optimizer are its own."""
+    text = (path / "study.yaml").read_text()
+    for old, new in (
+        ("trials: 60", "trials: 5"),
+        ("mapping_evaluations: 200000", "mapping_evaluations: 500"),
+        ("space: hardware.yaml", f"space: {path / 'hardware.yaml'}"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (tmp_path / "study.yaml").write_text(text)
+    study, out = str(tmp_path / "study.yaml"), tmp_path / "out"
+    asked = ["run", study, "--executor", "inline", "--out", str(out)]
+    done = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert [trial.state for trial in read_trials(out)] == ["complete"] * 5
+    proof = read_certificate(out)
+    assert proof is not None
+    assert 100_000 <= proof.points <= 1_000_000
+    assert proof.measured == 5
+    assert 0 < proof.share < 1
+    for trial in read_trials(out):
+        assert set(trial.values) >= {"latency_s", "energy_j"}
 
 
 def test_the_study_of_pruned_weights_begins() -> None:

@@ -18,10 +18,7 @@ from ..arrays import Flags, Floats, Ints
 ANY: Final = 3
 
 _ALL = 255
-
-#: dimensions, as bits, along which MACs share weights and inputs, and add up results
 SHARING_WEIGHTS: Final = 1 << N | 1 << P | 1 << Q
-SHARING_INPUTS: Final = 1 << K
 SUMMING: Final = 1 << C | 1 << R | 1 << S
 
 
@@ -260,7 +257,7 @@ def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats)
     weights, inputs, outputs = sent[WEIGHTS], sent[INPUTS], sent[OUTPUTS]
     shares[WEIGHTS] = unrolled(bounds, long & SHARING_WEIGHTS, fanout, dims, weights, 0, level)
     shares[OUTPUTS] = unrolled(bounds, long & SUMMING, fanout, dims, outputs, 0, level)
-    shares[INPUTS] = unrolled(bounds, long & SHARING_INPUTS, fanout, dims, inputs, 0, level)
+    shares[INPUTS] = unrolled(bounds, long & 1 << K, fanout, dims, inputs, 0, level)
     rows = unrolled(bounds, long & 1 << P, fanout, dims, inputs, 0, level)
     columns = unrolled(bounds, long & 1 << Q, fanout, dims, inputs, 0, level)
     high = unrolled(bounds, long & 1 << R, fanout, dims, inputs, 0, level)

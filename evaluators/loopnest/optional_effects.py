@@ -20,6 +20,7 @@ from ..arrays import Flags, Floats, Ints
 from .data_reuse import (
     SPATIAL_X,
     SPATIAL_Y,
+    Runs,
     TiledNest,
     distinct_children,
     dram_runs,
@@ -204,46 +205,77 @@ def dram_work(
     return _dram_work(setup, keep, found, cycles)
 
 
+class _Moved(NamedTuple):
+    """What runs of a tensor move.
+
+    Attributes:
+        runs, bursts: runs for each word that is asked for, and bursts of a run.
+        rows, channels: rows that a run opens in a channel, and channels that it goes on in.
+        row_bytes: of a run in one channel, at most a row.
+        more_bits: for each word, that nobody asked for and that bursts hold all the same.
+    """
+
+    runs: float
+    bursts: float
+    rows: float
+    channels: float
+    row_bytes: float
+    more_bits: float
+
+
 @helper
 def _dram_work(setup: KernelInputs, keep: Flags, found: Workspace, cycles: float) -> DramWork:
-    dram, outermost = setup.dram, (keep.shape[0] - 1) & 15
+    dram, outermost, counts = setup.dram, (keep.shape[0] - 1) & 15, found.counts
     runs = dram_runs(setup, keep, found, dram[CHANNELS_LAST] > 0.0)
-    burst_bytes = dram[BURST_BYTES]
-    burst_bits = int(8 * burst_bytes)
-    total, written, opened, lengths = 0.0, 0.0, 0.0, 0.0
-    weights_pj, inputs_pj, outputs_pj = 0.0, 0.0, 0.0
-    for t in range(3):
-        reads = float(found.counts[outermost, t, READS])
-        updates = float(found.counts[outermost, t, UPDATES])
-        run_of = runs.weights if t == WEIGHTS else runs.outputs
-        words, starts = runs.inputs if t == INPUTS else run_of
-        bits = dram[WORD_BITS + t]
-        # one that starts at any multiple of a step in a burst takes (length + burst - step) / burst
-        starts = (starts * int(bits)) | burst_bits
-        taken = 0.125 * (words * int(bits) + burst_bits - (starts & -starts))
-        taken = max(taken, burst_bytes)
-        # what one channel has of a run, and how many channels it goes on in
-        run = max(min(taken, _SPREAD_BYTES), taken * dram[CHANNEL_SHARE])
-        a_word = 1.0 / words
-        number = (reads + updates) * a_word
-        rows = number * rows_of_run(dram, run)
-        rows *= max(1.0, min(taken * (1.0 / _SPREAD_BYTES), dram[CHANNELS]))
-        bursts = taken * dram[BURSTS_A_BYTE]
-        total += number * bursts
-        written += updates * a_word * bursts
-        opened += rows
-        lengths += number * bursts * min(run, dram[ROW_BYTES])
-        # words of a burst that nobody asked for move all the same
-        more = a_word * 8.0 * taken - bits
-        pj = rows * dram[OPEN_PJ]
-        pj += more * (reads * dram[READ_BIT_PJ] + updates * dram[WRITE_BIT_PJ])
-        weights_pj = pj if t == WEIGHTS else weights_pj
-        inputs_pj = pj if t == INPUTS else inputs_pj
-        outputs_pj = pj if t == OUTPUTS else outputs_pj
-    # a tile moves run by run, so what is next belongs to the same run
+    w = _moved(dram, runs.weights, WEIGHTS)
+    i = _moved(dram, runs.inputs, INPUTS)
+    o = _moved(dram, runs.outputs, OUTPUTS)
+    w_reads = float(counts[outermost, WEIGHTS, READS])
+    i_reads = float(counts[outermost, INPUTS, READS])
+    o_reads = float(counts[outermost, OUTPUTS, READS])
+    # weights and inputs have none
+    updates = float(counts[outermost, OUTPUTS, UPDATES])
+    w_runs, i_runs, o_runs = w_reads * w.runs, i_reads * i.runs, (o_reads + updates) * o.runs
+    w_bursts, i_bursts, o_bursts = w_runs * w.bursts, i_runs * i.bursts, o_runs * o.bursts
+    w_rows = w_runs * w.rows * w.channels
+    i_rows = i_runs * i.rows * i.channels
+    o_rows = o_runs * o.rows * o.channels
+    read_pj = dram[READ_BIT_PJ]
+    weights_pj = w_rows * dram[OPEN_PJ] + w.more_bits * (w_reads * read_pj)
+    inputs_pj = i_rows * dram[OPEN_PJ] + i.more_bits * (i_reads * read_pj)
+    outputs_pj = o_reads * read_pj + updates * dram[WRITE_BIT_PJ]
+    outputs_pj = o_rows * dram[OPEN_PJ] + o.more_bits * outputs_pj
+    total = w_bursts + i_bursts + o_bursts
     a_burst = 1.0 / total
-    slots = slots_per_burst(dram, opened * a_burst, written * a_burst, lengths * a_burst, 1.0)
+    opened = (w_rows + i_rows + o_rows) * a_burst
+    written = updates * o.runs * o.bursts * a_burst
+    lengths = w_bursts * w.row_bytes + i_bursts * i.row_bytes + o_bursts * o.row_bytes
+    # a tile moves run by run, so what is next belongs to the same run
+    slots = slots_per_burst(dram, opened, written, lengths * a_burst, 1.0)
     busy = total * slots * dram[BURST_CYCLES]
     standby = busy * dram[STANDBY_PJ]
     cycles = max(cycles, np.ceil(busy))
     return DramWork(cycles, weights_pj + standby, inputs_pj + standby, outputs_pj + standby)
+
+
+@helper
+def _moved(dram: Floats, runs: Runs, tensor: int) -> _Moved:
+    """What runs of a tensor move; one that starts at any multiple of a step in a burst takes
+    (length + burst - step) / burst.
+    """
+    burst_bytes, bits = dram[BURST_BYTES], dram[WORD_BITS + tensor]
+    burst_bits, word_bits = int(8 * burst_bytes), int(bits)
+    starts = (runs.starts * word_bits) | burst_bits
+    taken = 0.125 * (runs.words * word_bits + burst_bits - (starts & -starts))
+    taken = max(taken, burst_bytes)
+    a_word = 1.0 / runs.words
+    # what one channel has of a run
+    run = max(min(taken, _SPREAD_BYTES), taken * dram[CHANNEL_SHARE])
+    return _Moved(
+        runs=a_word,
+        bursts=taken * dram[BURSTS_A_BYTE],
+        rows=rows_of_run(dram, run),
+        channels=max(1.0, min(taken * (1.0 / _SPREAD_BYTES), dram[CHANNELS])),
+        row_bytes=min(run, dram[ROW_BYTES]),
+        more_bits=a_word * 8.0 * taken - bits,
+    )

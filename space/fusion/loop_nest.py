@@ -34,16 +34,19 @@ class LoopNest:
             results, as places in the group, ascending. Ranks and operands are those of the parts.
         dealt: whether cores share out the iterations of the outermost loop, where a chip has
             several. Each runs some that follow one another, all as many but the last one.
+        in_turn: whether cores take these iterations in turn instead, and leave out tiles that a
+            mask drops.
 
     Raises:
-        ValueError: no loop, a rank twice, a tile below 1, a depth beyond the loops, or places that
-            do not ascend from 0 on.
+        ValueError: no loop, a rank twice, a tile below 1, a depth beyond the loops, places that do
+            not ascend from 0 on, or iterations in turn that are not dealt.
     """
 
     loops: tuple[NestLoop, ...]
     depth: tuple[int, ...]
     split: tuple[int, ...] = ()
     dealt: bool = False
+    in_turn: bool = False
 
     def __post_init__(self) -> None:
         ranks = [loop.rank for loop in self.loops]
@@ -58,20 +61,24 @@ class LoopNest:
             raise ValueError(
                 f"positions of split layers must be in ascending order from 0, got {self.split}"
             )
+        if self.in_turn and not self.dealt:
+            raise ValueError("only iterations that are dealt to cores can be taken in turn")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse.
 
-        Layers in parts, and that the nest is dealt, are named only where it is so.
+        Layers in parts, and that the nest is dealt, in turn or not, are named only where it is so.
         """
         loops = [[loop.rank, loop.tile] for loop in self.loops]
         split = {"split": list(self.split)} if self.split else {}
         dealt = {"dealt": True} if self.dealt else {}
-        return {"loops": loops, "depth": list(self.depth), **split, **dealt}
+        in_turn = {"in_turn": True} if self.in_turn else {}
+        return {"loops": loops, "depth": list(self.depth), **split, **dealt, **in_turn}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "LoopNest":
         """Build a nest from :meth:`to_dict`."""
         loops = tuple(NestLoop(rank, tile) for rank, tile in data["loops"])
         split, dealt = tuple(data.get("split", ())), bool(data.get("dealt", False))
-        return cls(loops, tuple(data["depth"]), split, dealt)
+        in_turn = bool(data.get("in_turn", False))
+        return cls(loops, tuple(data["depth"]), split, dealt, in_turn=in_turn)

@@ -21,7 +21,7 @@ KINDS: Final[Mapping[str, str]] = {
     "matmul": "x, y: numpy's matmul; one of them may be a learned constant; causal: a Causal, if "
     "there is a mask",
     "attention": "query (..., H, S, d), key (..., G, T, d), value (..., G, T, e), [mask]; "
-    "G divides H",
+    "G divides H; causal: keys that a query sees of the last ones up to its own, 0 for all",
     "batch_norm": "x, [scale], [shift]: over axis 1",
     "layer_norm": "x, [scale], [shift]; dimensions: how many of the last ones",
     "rms_norm": "x, [scale]; dimensions",
@@ -40,6 +40,8 @@ KINDS: Final[Mapping[str, str]] = {
     "mul": "x, y",
     "div": "x, y",
     "softmax": "x; axis; causal: as matmul",
+    "mask": "scores (..., queries, keys) of which a constant causal mask drops some; window: keys "
+    "that a query sees at the most, 0 for all before it",
     "concat": "x, y, ...; axis",
     "slice": "x; axis, start, stop, step",
     "reshape": "x",
@@ -70,6 +72,7 @@ class Causal(NamedTuple):
         inside: places along that dimension inside of each query.
         keys: loop along which its keys lie, as of :class:`archloom.space.workload.Mask`.
         window: keys that a query sees at the most; 0 for all before it.
+        sure: whether the mask must be used; else all pairs count where rows do not lie as it needs.
     """
 
     dimension: int
@@ -77,6 +80,7 @@ class Causal(NamedTuple):
     inside: int
     keys: Literal["k", "c"]
     window: int
+    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Option as Option,
         entry as entry,
         network as network,
+        option_clash as option_clash,
         option_fault as option_fault,
         options as options,
     )

@@ -19,7 +19,7 @@ from archloom.space.workload import Network
 from ..errors import did_you_mean
 
 #: what an option of a network may be
-Option = int | str | bool
+Option = int | str | bool | tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def options(name: str) -> dict[str, Option]:
     return entry(name)[1].options
 
 
-def network(name: str, **chosen: Option) -> Network:
+def network(name: str, **chosen: Option | list[int]) -> Network:
     """Return a network of the catalogue.
 
     Args:
@@ -260,10 +260,11 @@ def network(name: str, **chosen: Option) -> Network:
     """
     known, found = entry(name)
     wrong = [option_fault(key, value, found.options) for key, value in chosen.items()]
-    message = "; ".join(filter(None, wrong))
+    message = "; ".join(filter(None, (*wrong, option_clash(chosen))))
     if message:
         raise ValueError(f"network {known}: {message}")
-    return _built(known, tuple(sorted(chosen.items())))
+    settled = {key: tuple(x) if isinstance(x, list) else x for key, x in chosen.items()}
+    return _built(known, tuple(sorted(settled.items())))
 
 
 # a network cannot be changed, and a table of studies asks for the same ones hundreds of times
@@ -281,7 +282,22 @@ def option_fault(key: str, value: object, options: Mapping[str, Option]) -> str:
         near = did_you_mean(key, options) if options else "it has none"
         return f"option {key!r} is not known; {near}"
     default = options[key]
+    if isinstance(default, tuple):
+        return _list_fault(key, value)
     if type(value) is not type(default):
         kind = {int: "a whole number", bool: "true or false", str: "a text"}[type(default)]
         return f"{key} is {value!r}, must be {kind} such as {default!r}"
+    return ""
+
+
+def _list_fault(key: str, value: object) -> str:
+    if isinstance(value, list | tuple) and all(type(one) is int for one in value):
+        return ""
+    return f"{key} is {value!r}, must be a list of whole numbers such as [2048, 512]"
+
+
+def option_clash(chosen: Mapping[str, object]) -> str:
+    """Say which of the chosen options cannot be chosen together; empty if all can."""
+    if chosen.get("lengths") and "sequence_length" in chosen:
+        return "sequence_length and lengths say the same; leave one of them out"
     return ""

@@ -114,8 +114,8 @@ def conv_transpose2d(
     padding and ``output_padding`` is 0.
 
     Args are as for :func:`conv2d`; ``padding`` cuts off rows and columns on each side of the
-    result and ``output_padding`` adds some at the bottom and right, as in PyTorch. Along an axis
-    the stride or the dilation must be 1.
+    result and ``output_padding`` adds some at the bottom and right, as in PyTorch. Where an axis
+    has both a stride and a dilation, the zeros between the taps of the kernel are weights, too.
     """
     check_groups(name, groups, in_channels=in_channels, out_channels=out_channels)
     check_sizes(name, {"size": size, "kernel": kernel, "stride": stride, "dilation": dilation})
@@ -144,7 +144,7 @@ def conv_transpose2d(
         q=x.outputs,
         r=y.taps,
         s=x.taps,
-        dilation=pair(dilation),
+        dilation=(y.dilation, x.dilation),
         padding=(y.padding, x.padding),
         input_size=pair(size),
         extra_params=bias * out_channels,

@@ -112,6 +112,7 @@ class TransposedAxis:
         padding: zeros before its input.
         start, end: positions cut off the map.
         useful_taps: taps of the true kernel over all positions of the map that are left.
+        dilation: of its kernel.
     """
 
     outputs: int
@@ -120,6 +121,7 @@ class TransposedAxis:
     start: int
     end: int
     useful_taps: int
+    dilation: int = 1
 
 
 def transposed_axis(
@@ -136,11 +138,13 @@ def transposed_axis(
     Position o of the feature map sums taps j of inputs i with i * stride + j = o + padding. So
     patch t needs inputs t - taps + 1 to t. Zeros before the kernel shift what is cut off; that can
     spare the patch that the border would cut in two. A dilated kernel of stride 1 is that of a
-    dilated convolution, turned around.
+    dilated convolution, turned around. With a stride the kernel is filled up with the zeros between
+    its taps (i * stride + j * dilation = o + padding), as the positions of a patch need taps of
+    different distances; these zeros are weights that work is done with, and are not useful.
 
     Raises:
-        ValueError: padding that cuts off more than the kernel adds or all of the map, an output
-            padding that is smaller than neither stride nor dilation, or a dilation and a stride.
+        ValueError: padding that cuts off more than the kernel adds or all of the map, or an output
+            padding that is smaller than neither stride nor dilation.
     """
     dilation = 1 if kernel == 1 else dilation
     reach = (kernel - 1) * dilation + 1
@@ -151,8 +155,8 @@ def transposed_axis(
             f"layer {name}: padding {padding} on both ends leaves nothing of the "
             f"{length + 2 * padding} positions that are made"
         )
-    if dilation > 1:
-        return TransposedAxis(length, kernel, reach - 1 - padding, 0, 0, length * kernel)
+    if stride == 1 and dilation > 1:
+        return TransposedAxis(length, kernel, reach - 1 - padding, 0, 0, length * kernel, dilation)
     options = []
     # the first patch as it falls, or whole; every other shift of the kernel makes no fewer
     for shift in {0, -padding % stride}:
@@ -160,24 +164,22 @@ def transposed_axis(
         last = (padding + shift + length - 1) // stride
         outputs = last - first + 1
         # the last patch must still read an input; output padding can need one more row of zeros
-        taps = max(-(-(kernel + shift) // stride), last - size + 2)
+        taps = max(-(-(reach + shift) // stride), last - size + 2)
         end = outputs * stride - start - length
         options.append((outputs * taps, shift, (outputs, taps, taps - 1 - first, start, end)))
-    return TransposedAxis(*min(options)[2], _useful_taps(length, kernel, stride, padding))
+    useful = sum(
+        _useful_taps(length, (j * dilation - padding) % stride, stride) for j in range(kernel)
+    )
+    return TransposedAxis(*min(options)[2], useful)
 
 
 def _check_transposed(
     name: str, steps: tuple[int, int], padding: int, output_padding: int, reach: int
 ) -> None:
     stride, dilation = steps
-    if stride > 1 and dilation > 1:
-        raise ValueError(
-            f"layer {name}: a transposed convolution has dilation {dilation} and stride {stride} "
-            "along an axis; one of them must be 1"
-        )
     if padding >= reach:
         raise ValueError(f"layer {name}: padding {padding} must be below the kernel, {reach}")
-    if dilation > 1 and output_padding > padding:
+    if stride == 1 and dilation > 1 and output_padding > padding:
         # a window that begins behind the input would hold zeros alone
         raise ValueError(
             f"layer {name}: output_padding {output_padding} must be at most the padding, "
@@ -189,12 +191,6 @@ def _check_transposed(
         )
 
 
-def _useful_taps(length: int, kernel: int, stride: int, padding: int) -> int:
-    """Pairs of a position o < length and a tap j < kernel with j = o + padding modulo stride."""
-    every, some = divmod(kernel, stride)
-
-    def below(end: int) -> int:
-        """How many numbers below ``end`` have a remainder below ``some``."""
-        return end // stride * some + min(end % stride, some)
-
-    return every * length + below(padding + length) - below(padding)
+def _useful_taps(length: int, first: int, stride: int) -> int:
+    """Positions below ``length`` that a tap reaches: ``first``, and each a stride after it."""
+    return max(0, -(-(length - first) // stride))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from archloom.evaluators.fusion.nest import NestWalk
+    from archloom.evaluators.fusion.nest import NestCores, NestWalk
     from archloom.space.fusion import FusionGroup, Residents
     from archloom.space.hardware import Hardware
     from archloom.space.workload import Network
@@ -20,7 +20,8 @@ def nest_details(
 
     ``loops``, outermost first, each with its rank and that one's size, how much of it one iteration
     covers, and the number of iterations; where the nest is ``dealt``, the outermost one with the
-    number of ``cores`` that share these out. ``operands``, each with how long it stays: for the
+    number of ``cores`` that share these out, ``in_turn`` if they take one after another.
+    ``operands``, each with how long it stays: for the
     whole ``group``, for one iteration of a loop, which its rank names, or not at all (``streams``);
     and with the bytes of a core's buffer that it takes at most. ``layers``, each with the loops of
     which it runs in some iterations only. ``in_parts`` names layers of the network that run as a
@@ -41,8 +42,10 @@ def nest_details(
     split = [network.layers[group.layers[place]].name for place in nest.split]
     called = operand_names(network, walk.group)
     shared = {"cores": cores.working} if nest.dealt else {}
+    shared |= {"in_turn": True} if nest.in_turn else {}
     return {
         **({"dealt": True} if nest.dealt else {}),
+        **({"in_turn": True} if nest.in_turn else {}),
         **({"in_parts": split} if split else {}),
         "loops": [
             {
@@ -67,19 +70,22 @@ def nest_details(
             {"name": layer.name, "only": _only(walk, m, looped)}
             for m, layer in enumerate(walk.group.layers)
         ],
-        **({"masked": _masked(walk, looped)} if walk.masked else {}),
+        **({"masked": _masked(cores, looped)} if walk.masked else {}),
     }
 
 
-def _masked(walk: "NestWalk", looped: list[str]) -> dict[str, Any]:
-    """Which tiles of queries and keys run."""
+def _masked(cores: "NestCores", looped: list[str]) -> dict[str, Any]:
+    """Which tiles of queries and keys run, on all cores if these share out queries."""
+    walk = cores.first
     assert walk.masked, "a mask drops some"
-    live = walk.masked.grid.live
+    grids = [one.masked.grid.live for one in cores.walks if one.masked]
+    apart = walk.nest.in_turn and 0 in walk.masked.places
+    counts = cores.counts if apart else (1, *(0 for _ in grids[1:]))
     return {
         "mask": str(next(layer.mask for layer in walk.group.layers if layer.mask)),
         "ranks": [looped[at] for at in sorted(walk.masked.places)],
-        "tiles": int(live.sum()),
-        "all_tiles": live.size,
+        "tiles": sum(n * int(live.sum()) for n, live in zip(counts, grids, strict=True)),
+        "all_tiles": sum(n * live.size for n, live in zip(counts, grids, strict=True)),
     }
 
 

@@ -1,6 +1,6 @@
 """Networks and their layers, from the catalogue, from files and from PyTorch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -161,7 +161,7 @@ def load_network(
     batch: int | None = None,
     dimensions: Mapping[str, int] | None = None,
     fold: bool = False,
-    **options: int | str | bool,
+    **options: int | str | bool | Sequence[int],
 ) -> Network:
     """Load a network from the catalogue, a file or a PyTorch program.
 
@@ -193,7 +193,7 @@ def load_network(
 def _graph_of(
     source: "Network | str | PathLike[str]",
     dimensions: Mapping[str, int] | None,
-    options: Mapping[str, int | str | bool],
+    options: Mapping[str, int | str | bool | Sequence[int]],
 ) -> Graph:
     from archloom.studies.config import EntryError
 
@@ -205,7 +205,8 @@ def _graph_of(
         # a path of a path's own type is never the name of a network
         known = normal(text if isinstance(source, str) else {"file": text}, here)
         keys: dict[str, Any] = {"network": known} if isinstance(known, str) else dict(known)
-        keys |= options
+        # as a study file has lists
+        keys |= {key: list(x) if isinstance(x, tuple) else x for key, x in options.items()}
         if dimensions is not None:
             keys["dimensions"] = dict(dimensions)
         return load_workload(keys, here)

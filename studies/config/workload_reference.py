@@ -53,6 +53,7 @@ Attributes:
     rows: rows and columns of the image.
     width: columns of the image of a line of text.
     sequence_length: tokens of the input; of a decoder in decode, those that attention sees.
+    lengths: the same of each of several sequences, which are packed without padding.
     cached: tokens before the prompt whose keys and values are in the cache.
     all_logits: compute logits for every token instead of the last one.
     causal: let loop nests skip tiles that the causal mask removes.
@@ -90,18 +91,19 @@ def reference_form() -> dict[str, Any]:
     from archloom.space.networks import NETWORKS, options
 
     kinds = {bool: "boolean", int: "integer", str: "string"}
+    size = {"type": "integer", "minimum": 1}
     named: dict[str, Any] = {}
     for name in NETWORKS:
         for option, default in options(name).items():
+            if isinstance(default, tuple):
+                named[option] = {"type": "array", "items": size}
+                continue
             types = named.setdefault(option, {"type": []})["type"]
             if (kind := kinds[type(default)]) not in types:
                 types.append(kind)
     batch = {"type": "integer", "minimum": 1, "default": 1}
     fold = {"type": "boolean", "default": False}
-    sizes: dict[str, Any] = {
-        "type": "object",
-        "additionalProperties": {"type": "integer", "minimum": 1},
-    }
+    sizes: dict[str, Any] = {"type": "object", "additionalProperties": size}
     sizes["examples"] = [{"batch": 1, "seq": 128}]
     path: dict[str, Any] = {"type": "string", "minLength": 1}
     share = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
@@ -229,7 +231,7 @@ def _known_name(name: str, folder: Path) -> str:
 
 def _normal_network(keys: dict[str, Any]) -> Reference:
     """Check a mapping that names a network of the catalogue; put its options in order."""
-    from archloom.space.networks import entry, option_fault, options
+    from archloom.space.networks import entry, option_clash, option_fault, options
 
     if not isinstance(keys["network"], str):
         raise entry_error(f"{keys['network']!r} must be the name of a network", "network")
@@ -247,6 +249,8 @@ def _normal_network(keys: dict[str, Any]) -> Reference:
             faults.add(Place().key(key), f"is no option of {name}; {hint}")
         elif message := option_fault(key, value, known):
             faults.add(Place().key(key), message)
+    if message := option_clash(given):
+        faults.add(Place().key("lengths"), message)
     if faults:
         raise EntryError(faults)
     chosen = {key: given[key] for key in known if key in given}

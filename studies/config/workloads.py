@@ -320,15 +320,17 @@ def _read_options(asked: WorkloadOptions) -> tuple[dict[str, str], list[str]]:
     return texts, faults
 
 
-def _value(text: str, default: Option | None) -> Option:
+def _value(text: str, default: Option | None) -> Option | list[int]:
     """Return what a text means where there could be ``default``; the text if it means nothing."""
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(text.lower(), text)
-    if isinstance(default, int):
-        try:
+    try:
+        if isinstance(default, int):
             return int(text)
-        except ValueError:
-            return text
+        if isinstance(default, tuple):
+            return [int(part) for part in text.strip("[]").split(",")]
+    except ValueError:
+        return text
     return text
 
 

@@ -161,7 +161,7 @@ class Proposals:
         for trial in trials:
             # what failed with more effort is not tried with still more
             gave_up = trial.effort > 1 and trial.state != "complete"
-            if trial.point:
+            if trial.point and self._most_effort > 1:
                 effort = self._most_effort if gave_up else trial.effort
                 self._efforts[self._key_of(trial.point)] = effort, trial.point
         trials = [trial for trial in trials if trial.effort == 1]

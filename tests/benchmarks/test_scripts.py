@@ -86,6 +86,11 @@ RUNS: Final = {
         "around --space few.yaml --designs 2 --workers 1 --front front.json --out runs",
     ],
     "hardware/optimizer_cost": ["--optimizers random --seeds 1 --marks 8"],
+    "hardware/untuned_spaces": [
+        "--optimizers mobo random --spaces core_cluster --seeds 1 --trials 4 --evaluations 200 "
+        "--out runs",
+        "--optimizers --evaluations 200 --out runs",
+    ],
     "host/against_onednn": ["--networks vgg16_cifar10 --layers 1 --trials 1 --out runs"],
     "host/rank_agreement": [
         "--most 12 --plot ranks.png",

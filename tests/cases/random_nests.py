@@ -10,6 +10,7 @@ from archloom.evaluators.fusion.nest import (
     NestGroup,
     depths,
     group_ranks,
+    masked_pair,
     nest_faults,
     nest_group,
 )
@@ -286,6 +287,18 @@ def masked_case(rng: np.random.Generator, most: int = 9) -> NestCase:
             nest = None if group is None else random_depths(rng, group, tuple(loops))
             if group is not None and nest is not None:
                 return NestCase(network, members, group, nest)
+
+
+def masked_in_turn(rng: np.random.Generator, most: int = 9) -> NestCase:
+    """Return a masked group and a nest around it whose outermost loop is taken in turn; half of
+    the time that one is over queries."""
+    queries = bool(rng.random() < 0.5)
+    while True:
+        case = masked_case(rng, most)
+        pair, nest = masked_pair(case.group), replace(case.nest, dealt=True, in_turn=True)
+        over = pair is not None and nest.loops[0].rank == pair[0]
+        if over == queries and not list(nest_faults(case.group, nest)):
+            return replace(case, nest=nest)
 
 
 def random_case(rng: np.random.Generator, most: int = 9, *, dealt: bool = False) -> NestCase:

@@ -122,9 +122,14 @@ def _on_small_design(network: Network, rng: np.random.Generator) -> SmallCase:
     return SmallCase(network, replace(plain, levels=(spad, buffer, dram)))
 
 
-def cores_case(seed: int) -> SmallCase:
+def cores_case(
+    seed: int, networks: Callable[[np.random.Generator], Network] = small_network
+) -> SmallCase:
     """Return a network on a design whose 2 to 4 cores hold a part each of what it uses."""
-    case, mesh = small_case(np.random.default_rng(seed)), ((2, 1), (1, 3), (2, 2), (1, 4))[seed % 4]
+    case, mesh = (
+        small_case(np.random.default_rng(seed), networks),
+        ((2, 1), (1, 3), (2, 2), (1, 4))[seed % 4],
+    )
     spad, buffer, dram = case.hardware.levels
     pes = mesh[0] * 2, mesh[1] * 2
     sent = ("weights", "inputs", "outputs") if seed % 3 else ("inputs", "outputs")

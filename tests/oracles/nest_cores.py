@@ -25,12 +25,16 @@ def shares(nest, group, cores):
     count = ceil(group.ranks.sizes[loop.rank] / loop.tile)
     # each runs as few as one of so many can
     most = next(n for n in range(1, count + 1) if n * cores >= count)
+    if nest.in_turn:
+        working = next(n for n in range(1, cores + 1) if n * most >= count)
+        return [range(core, count, working) for core in range(working)]
     return [range(first, min(first + most, count)) for first in range(0, count, most)]
 
 
-def simulate_cores(group, nest, cores):
-    """Return the walk of each core; raises AssertionError where they do not compute the group."""
-    walks = [Recorder(group, nest, (), outermost=own) for own in shares(nest, group, cores)]
+def simulate_cores(group, nest, cores, skips=False):
+    """Return the walk of each core, past tiles of which masks leave nothing if it ``skips`` them;
+    raises AssertionError where they do not compute the group."""
+    walks = [Recorder(group, nest, (), skips, own) for own in shares(nest, group, cores)]
     for walk in walks:
         walk.simulate()
     for t, operand in enumerate(group.operands):
@@ -40,10 +44,45 @@ def simulate_cores(group, nest, cores):
     return walks
 
 
-def core_account(group, nest, hardware, cores, mapper, capacity):
+def own_rounds(walk):
+    """Return when a core runs each of its iterations: rounds are in the order of these.
+
+    The first iterations of the outermost loop are side by side, and so are the second ones. Where
+    they are tiles of queries, so are the first tiles of keys that each core's queries see.
+    """
+    found = []
+    for iteration in walk.run.iterations:
+        key = list(iteration.index)
+        key[0] = list(walk.turns[0]).index(key[0])
+        if walk.pair and walk.pair[0] == 0:
+            query, tile = walk.tile_at(iteration.index)
+            seen = sorted(k for q, k in walk.live if q == query)
+            key[walk.pair[1]] = seen.index(tile)
+        found.append(tuple(key))
+    assert found == sorted(set(found)), "a core goes from round to round"
+    return found
+
+
+def align(walks):
+    """Let cores wait in rounds in which they run nothing, with what stays until their end."""
+    rounds = [own_rounds(walk) for walk in walks]
+    for walk, own in zip(walks, rounds, strict=True):
+        boxes = [walk.box(t) for t, lasts in enumerate(walk.lasting) if lasts]
+        held = sum(boxes) + sum(map(walk.statistics, walk.online))
+        at = dict(zip(own, zip(walk.run.iterations, walk.layer_runs, strict=True), strict=True))
+        iterations, runs = [], []
+        for key in sorted(set().union(*rounds)):
+            nothing = [held if key < own[-1] else 0 for _ in walk.members]
+            iteration, some = at.get(key, (Iteration((), held=nothing), []))
+            iterations.append(iteration)
+            runs.append(some)
+        walk.run.iterations, walk.layer_runs = iterations, runs
+
+
+def core_account(group, nest, hardware, cores, mapper, capacity, skips=False):
     """Return what a nest costs on so many cores, ``hardware`` being one of them; as of
     :func:`.nest_account.account`."""
-    books = _CoreBooks(simulate_cores(group, nest, cores), hardware, mapper, capacity)
+    books = _CoreBooks(simulate_cores(group, nest, cores, skips), hardware, mapper, capacity)
     if books.result.least_words > capacity:
         return books.result
     return books.layers() or books.finished()
@@ -54,32 +93,37 @@ class _CoreBooks:
         self.walks, self.hardware = walks, hardware
         self.group, self.nest = walks[0].group, walks[0].nest
         self.rate, self.port = (hardware.levels[k].bandwidth_words for k in (-1, -2))
-        self.length = max(len(walk.run.iterations) for walk in walks)
-        for walk in walks:
-            # a core that is done waits with an empty buffer
-            idle = self.length - len(walk.run.iterations)
-            nothing = [0 for _ in walk.members]
-            walk.run.iterations += [Iteration((), held=nothing) for _ in range(idle)]
-            walk.layer_runs += [[] for _ in range(idle)]
+        tiles = sum(len(walk.run.iterations) for walk in walks)
+        align(walks)
+        self.length = len(walks[0].run.iterations)
         self.books = [Books(w, w.run.iterations, hardware, mapper, capacity) for w in walks]
         # cores map tiles alike
         for m in walks[0].members:
             words = [b.left[m] for b in self.books if b.left[m] is not None]
             for book in self.books:
                 book.left[m] = min(words) if words else None
-        inner = self.length // max(len(walk.turns[0]) for walk in walks)
         self.result = Account(
-            tiles=inner * sum(len(walk.turns[0]) for walk in walks),
+            tiles=tiles,
             least_words=max(b.result.least_words for b in self.books),
         )
-        dealt = self.nest.loops[0].rank
+        apart = {self.nest.loops[0].rank}
+        if walks[0].pair and walks[0].pair[0] == 0:
+            # in a round cores are at other keys
+            apart.add(self.nest.loops[walks[0].pair[1]].rank)
         several = len(walks) > 1 and "weights" in hardware.levels[-1].multicast
         self.sent = {
             t
             for t, o in enumerate(self.group.operands)
-            if several and o.kind == "weights" and dealt not in o.ranks
+            if several and o.kind == "weights" and not apart & set(o.ranks) and self.together(t)
         }
         self.body, self.dram = [0] * self.length, [0] * self.length
+
+    def together(self, t):
+        """Whether in each round all cores that have an iteration want weights, or none of them."""
+        return all(
+            len({now.coming[t] > 0 for now in round_ if now.index}) < 2
+            for round_ in zip(*(walk.run.iterations for walk in self.walks), strict=True)
+        )
 
     def access(self, level, tensor, words, write):
         self.books[0].access(level, tensor, words, write)

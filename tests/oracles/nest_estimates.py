@@ -76,8 +76,7 @@ class LoopFigures:
         self.shape = tuple(len(facts.tiles[rank]) for rank in ranks)
         self._tiles = [self._spread(at, facts.tiles[rank]) for at, rank in enumerate(ranks)]
         sizes = facts.group.ranks.sizes
-        dealt = facts.dealt is not None
-        self._masked = None if dealt else masked_ranks(self.group, frozenset(ranks))
+        self._masked = masked_ranks(facts.whole(ranks), frozenset(ranks))
         self._counts = [
             np.ceil(sizes[rank] / tile) for rank, tile in zip(ranks, self._tiles, strict=True)
         ]
@@ -94,7 +93,18 @@ class LoopFigures:
         """Iterations of a loop in a use of it, of what lies along some ranks."""
         if use == ALL:
             return self._tiles_across(at, along)
-        return 2.0 if use == BOTH else 1.0
+        once = self._own_keys(along) if self._over_queries(at) else 1.0
+        return 2.0 * once if use == BOTH else once
+
+    def _over_queries(self, at: int) -> bool:
+        return self._masked is not None and self.ranks[at] == self._masked.queries
+
+    def _own_keys(self, along: Collection[int]) -> Floats | float:
+        """Share of what lies along keys, not along queries, that a core's queries see."""
+        masked = self._masked
+        if masked is None or masked.queries in along or masked.keys not in along:
+            return 1.0
+        return self._spread_pair(masked, self.facts.seen_shares(masked).own_keys)
 
     def _tiles_across(self, at: int, along: Collection[int]) -> Floats:
         """Iterations of a loop, on average over what lies along some ranks: a mask drops some."""
@@ -149,7 +159,11 @@ class LoopFigures:
             part = sizes[rank] / self._tiles[at] if at in own else None
             use, own_ranks = self._uses.members[m][at], self.group.own[m]
             times = times * (self._number(at, use, own_ranks) if part is None else part)
-        energy, cycles = table.reshape(shape) * (times * self._seen(self.group.own[m]))
+        energy, cycles = table.reshape(shape) * times
+        own, masked = self.group.own[m], self._masked
+        energy = energy * self._seen(own)
+        if masked is not None and {masked.queries, masked.keys} <= own:
+            cycles = cycles * self._spread_pair(masked, self.facts.seen_shares(masked).rounds)
         # tiles that add to sums read all of them
         later = self._later_words(m) * self.facts.later_sums_pj(m)
         return energy * self.facts.times(self.group.own[m]) + later, cycles
@@ -208,6 +222,8 @@ class LoopFigures:
             energy, words = self._left(t, until)
         else:
             again: Floats | float = 1.0
+            if not any(self._over_queries(at) for at in range(until)):
+                again = self._own_keys(operand.ranks)
             for at in across:
                 if at < until:
                     again = again * self._number(at, self._uses.operands[t][at], operand.ranks)

@@ -18,8 +18,8 @@ class NestPieces:
     """One group in one nest: when its layers run, and on what.
 
     It ``skips`` tiles of queries and keys of which masks leave nothing, if that is so.
-    ``outermost`` are the iterations of the outermost loop that are run, one after another: all
-    unless said.
+    ``outermost`` are the iterations of the outermost loop that are run, in this order: all unless
+    said.
     """
 
     def __init__(self, group, nest, skips=False, outermost=None):
@@ -37,6 +37,8 @@ class NestPieces:
         self.pair = self.masked_loops() if skips else None
         #: pairs of iterations over queries and keys of which a mask leaves something
         self.live = self.seen_pairs() if skips else None
+        #: of these, those that are run
+        self.mine = self.own_pairs() if skips else None
         self.words = [words_of_element(o, self.shape(o.ranks)) for o in group.operands]
         self.online = {
             m: ranks
@@ -133,6 +135,12 @@ class NestPieces:
             if any(needed[self.tile_part(m, pair)].any() for m, needed in masked.items())
         }
 
+    def own_pairs(self):
+        if 0 not in self.pair:
+            return self.live
+        axis = self.pair.index(0)
+        return {pair for pair in self.live if pair[axis] in self.turns[0]}
+
     def tile_part(self, m, pair):
         """Slices of a layer's products that a tile of queries and keys has."""
         spans = {}
@@ -152,6 +160,20 @@ class NestPieces:
             found[self.tile_part(m, pair)] = False
         return found
 
+    def unseen(self, m):
+        """Products for keys that no query sees of those that are run."""
+        found = np.zeros(self.shape(self.axes(m)), bool)
+        if not self.pair or self.mine == self.live:
+            return found
+        loop = self.nest.loops[self.pair[1]]
+        keys = np.arange(self.sizes[loop.rank]) // loop.tile
+        unseen = ~np.isin(keys, [key for _, key in self.mine])
+        axes = self.axes(m)
+        if loop.rank in axes:
+            shape = [len(unseen) if rank == loop.rank else 1 for rank in axes]
+            found |= unseen.reshape(shape)
+        return found
+
     def tiles_of_members(self):
         """For each member the pairs of iterations in which it runs."""
         found = {}
@@ -159,12 +181,12 @@ class NestPieces:
             own, t = self.group.own[m], self.made[m]
             across = [at for at in self.pair if self.nest.loops[at].rank not in own]
             if not across:
-                found[m] = self.live
+                found[m] = self.mine
                 continue
             (at,) = across
             axis = self.pair.index(at)
             lines = {}
-            for tile in self.live:
+            for tile in self.mine:
                 lines.setdefault(tile[1 - axis], []).append(tile)
             late = any(self.nest.loops[at].rank in self.group.reduced[a] for a in self.ancestors(m))
             ends = {(max if late else min)(line) for line in lines.values()}
@@ -264,8 +286,13 @@ class NestPieces:
         loop = self.nest.loops[0]
         if rank != loop.rank:
             return self.sizes[rank]
-        first, last = self.turns[0][0], self.turns[0][-1]
-        return min((last + 1) * loop.tile, self.sizes[rank]) - first * loop.tile
+        return len(self.own_indices())
+
+    def own_indices(self):
+        """Indices of the outermost loop's rank that are run."""
+        loop = self.nest.loops[0]
+        indices = np.arange(self.sizes[loop.rank])
+        return indices[np.isin(indices // loop.tile, list(self.turns[0]))]
 
 
 def words_of_element(operand, shape):

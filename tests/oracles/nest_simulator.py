@@ -112,7 +112,7 @@ class Simulator(NestPieces):
         everywhere = [
             index
             for index in product(*self.turns)
-            if self.live is None or self.tile_at(index) in self.live
+            if self.mine is None or self.tile_at(index) in self.mine
         ]
         for number, index in enumerate(everywhere):
             self.now = Iteration(index)
@@ -343,16 +343,17 @@ class Simulator(NestPieces):
     # the end
 
     def ends_well(self):
-        loop, first, last = self.nest.loops[0], self.turns[0][0], self.turns[0][-1]
-        share = slice(first * loop.tile, (last + 1) * loop.tile)
+        loop, share = self.nest.loops[0], self.own_indices()
         for m in self.members:
             name, t = self.group.layers[m].name, self.made[m]
             mine = tuple(share if r == loop.rank else slice(None) for r in self.axes(m))
             times = self.done[m][mine]
             done = times > 0
             assert times.sum() == self.done[m].sum(), f"{name}: makes what others have to make"
+            done |= self.unseen(m)[mine]
             assert done[self.needed(m)[mine]].all(), f"{name}: products are never made"
             assert (done | self.dropped[m][mine]).all(), f"{name}: products of tiles are never made"
+            done = times > 0
             outer = [at for at, x in enumerate(self.nest.loops) if x.rank not in self.group.own[m]]
             again = prod(len(self.uses[m, at]) for at in outer if at not in (self.pair or ()))
             stays = [at not in outer or at >= self.nest.depth[t] for at in self.pair or ()]

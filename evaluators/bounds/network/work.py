@@ -20,9 +20,9 @@ from ..layer_work import Works, works_of
 from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
-from ..whole_steps import whole_shares
 from ..word_prices import Prices
 from .gathered import Gathered, gathered_maps, words_between
+from .whole_steps import whole_shares
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
 #: steady weights, or all

@@ -124,8 +124,8 @@ class Unfolded:
         self._every: Ints | None = None
         if walk.masked and self._loops > min(walk.masked.places):
             self._every = unfolded_cells(walk.loops, walk.masked.places, walk.cells)
-            self.count, self._loops = walk.count, len(counts)
-        self.inside = walk.count // self.count
+            self.count, self._loops = walk.rounds, len(counts)
+        self.inside = walk.rounds // self.count
         self._walk, self._counts = walk, counts[: self._loops]
         self._shape = tuple(len(loop.index) for loop in walk.loops[: self._loops])
         outer = walk.times.size if self._every is not None else prod(self._shape)

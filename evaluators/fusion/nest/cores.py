@@ -1,10 +1,11 @@
 """Cores that run a nest side by side, each some iterations of its outermost loop.
 
 All go from layer to layer of an iteration together. What one of them has to do is the same nest
-around a smaller group: no core needs what another one makes.
+around a smaller group: no core needs what another one makes. Where a mask leaves other tiles to
+each, those that have no tile wait.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
@@ -15,7 +16,7 @@ from archloom.space.fusion import STREAMED, LoopNest
 from archloom.space.hardware import Cores, Hardware
 
 from ...arrays import Ints
-from .iterations import turns
+from .iterations import KEYS, CoreShare, shares_in_turn, turns
 from .operands import NestGroup, part_of
 from .walk import NestWalk
 
@@ -58,7 +59,8 @@ class NestCores:
     def iterations(self) -> int:
         """Iterations of all cores."""
         if self.first.masked:
-            return self.first.count
+            counts = (walk.count for walk in self.walks)
+            return sum(n * count for n, count in zip(self.counts, counts, strict=True))
         sizes = self.group.ranks.sizes
         return prod(-(-sizes[loop.rank] // loop.tile) for loop in self.first.nest.loops)
 
@@ -89,17 +91,37 @@ def nest_cores(group: NestGroup, nest: LoopNest, held: frozenset[int], cores: Co
     if cores.count == 1:
         return alone(NestWalk(group, nest, held), cores.one)
     rank, tile = nest.loops[0].rank, nest.loops[0].tile
-    parts = turns(group.ranks.sizes[rank], tile, cores.count)
-    walks = (
-        NestWalk(part_of(group, rank, part.size), nest, held, outermost=part.loop) for part in parts
+    if nest.in_turn:
+        shares = shares_in_turn(group, nest, cores.count)
+    else:
+        parts = turns(group.ranks.sizes[rank], tile, cores.count)
+        shares = [CoreShare(part.cores, part.size, part.loop) for part in parts]
+    walks = tuple(
+        NestWalk(part_of(group, rank, share.size), nest, held, share=share) for share in shares
     )
     # maps are never sent to several cores at once (docs/explanation/fusion.md, "Cores")
     sent = frozenset(
         t
         for t, operand in enumerate(group.operands)
-        if cores.shared_weights and operand.kind == "weights" and rank not in operand.ranks
+        if cores.shared_weights
+        and operand.kind == "weights"
+        and rank not in operand.ranks
+        and _together(walks, t)
     )
-    return NestCores(group, cores.one, tuple(walks), tuple(part.cores for part in parts), sent)
+    return NestCores(group, cores.one, walks, tuple(share.cores for share in shares), sent)
+
+
+def _together(walks: Sequence[NestWalk], t: int) -> bool:
+    """Whether all cores that run anything in a round want the same weights, or none of them."""
+    walk = walks[0]
+    if walk.masked is None or walk.cells.live is None:
+        return True
+    if walk.nest.loops[walk.masked.places[KEYS]].rank in walk.group.operands[t].ranks:
+        # they run other tiles of keys
+        return False
+    want = np.stack([one.comes(t).ravel() for one in walks])
+    run = np.stack([one.cells.live for one in walks if one.cells.live is not None])
+    return bool((want == (run & want.any(axis=0))).all())
 
 
 def streams_sent(cores: NestCores, m: int) -> bool:

@@ -17,6 +17,7 @@ from archloom.evaluators.fusion.nest import (
     Operand,
     dealable,
     masked_pair,
+    masked_ranks,
     nest_group,
     part_of,
 )
@@ -40,12 +41,17 @@ class SeenShares(NamedTuple):
     Attributes:
         pairs: share of all pairs that is in tiles that run.
         queries: in how many of them a query is on average.
-        keys: in how many of them a key is on average.
+        keys: in how many of them a key is on average, on each core that has tiles of queries.
+        rounds: share of all pairs of a core for which it runs, or waits for another one.
+        own_keys: share of keys that a core's queries see, on average over cores; 1 where cores do
+            not share out queries.
     """
 
     pairs: Floats
     queries: Floats
     keys: Floats
+    rounds: Floats
+    own_keys: Floats
 
 
 class NestFacts:
@@ -194,32 +200,26 @@ class NestFacts:
 
     @cached_property
     def masked_pair(self) -> tuple[int, int] | None:
-        """Ranks of queries and keys, if loops may run over both and a mask drops tiles of them.
-
-        Where cores share out a loop, all tiles run.
-        """
-        pair = masked_pair(self.group) if self.dealt is None else None
+        """Ranks of queries and keys, if loops may run over both and a mask drops tiles of them."""
+        pair = masked_pair(self.whole(()))
         return pair if pair is not None and set(pair) <= set(self.ranks) else None
+
+    def masked(self, ranks: tuple[int, ...]) -> MaskedRanks | None:
+        """Return the ranks that a mask is along, if loops over some ranks may leave out tiles."""
+        return masked_ranks(self.whole(ranks), frozenset(ranks))
 
     def seen_shares(self, masked: MaskedRanks) -> SeenShares:
         """Return what a mask leaves of loops over both of its ranks, for all sizes of tiles."""
         if masked not in self._seen:
-            sizes = self.group.ranks.sizes
-            queries, keys = sizes[masked.queries], sizes[masked.keys]
-            shape = (3, len(self.tiles[masked.queries]), len(self.tiles[masked.keys]))
-            found = np.empty(shape)
-            for i, tile in enumerate(self.tiles[masked.queries].tolist()):
-                height = np.minimum(tile, queries - np.arange(0, queries, tile)) / queries
-                for j, width in enumerate(self.tiles[masked.keys].tolist()):
-                    counts = -(-queries // tile), -(-keys // width)
-                    if prod(counts) > MOST_TILES:
-                        found[:, i, j] = 1.0, counts[1], counts[0]
-                        continue
-                    first, last = masked.seen(tile, width)
-                    covered = (np.minimum((last + 1) * width, keys) - first * width) / keys
-                    some = (height * covered, height * (last - first + 1), covered)
-                    found[:, i, j] = [part.sum() for part in some]
-            self._seen[masked] = SeenShares(*found)
+            cores = self.cores.count if self.dealt == masked.queries else 1
+            tiles = self.tiles[masked.queries].tolist(), self.tiles[masked.keys].tolist()
+            every = self.whole(()).ranks.sizes
+            sizes = every[masked.queries], every[masked.keys]
+            found = [
+                [seen_share(masked, sizes, (tile, width), cores) for width in tiles[1]]
+                for tile in tiles[0]
+            ]
+            self._seen[masked] = SeenShares(*np.moveaxis(np.array(found), -1, 0))
         return self._seen[masked]
 
     @cached_property
@@ -295,6 +295,35 @@ class NestFacts:
         share = (dims[:_C].prod(axis=0) * dims[_P:].prod(axis=0)) / layer.output_words
         found: Floats = np.multiply.outer(self._vectors[m], share)
         return found.reshape(2, *self._shape(looped))
+
+
+def seen_share(
+    masked: MaskedRanks, sizes: tuple[int, int], tiles: tuple[int, int], cores: int
+) -> tuple[float, ...]:
+    """Return the figures of :class:`SeenShares` for one size of tiles of queries and of keys, of
+    all queries and keys, if so many cores take the tiles of queries in turn."""
+    (queries, keys), (tile, width) = sizes, tiles
+    counts = -(-queries // tile), -(-keys // width)
+    most = -(-counts[0] // cores)
+    working = -(-counts[0] // most)
+    if prod(counts) > MOST_TILES:
+        return 1.0, float(counts[1]), counts[0] / working, 1.0, 1.0
+    first, last = masked.seen(tile, width)
+    height = np.minimum(tile, queries - np.arange(0, queries, tile))
+    covered = (np.minimum((last + 1) * width, keys) - first * width) / keys
+    part = height / queries
+    pairs, seen = float((part * covered).sum()), float((part * (last - first + 1)).sum())
+    if cores == 1:
+        return pairs, seen, float(covered.sum()), pairs, 1.0
+    # rows of tiles that are next to each other, one for each core
+    rows = np.zeros(most * working)
+    rows[: counts[0]] = covered * height / tile
+    live = np.zeros((most * working, counts[1]), np.bool_)
+    number = np.arange(counts[1])
+    live[: counts[0]] = (first[:, None] <= number) & (number <= last[:, None])
+    own = live.reshape(most, working, -1).any(axis=0) @ np.minimum(width, keys - number * width)
+    rounds = float(rows.reshape(most, working).max(axis=1).mean())
+    return pairs, seen, float(covered.sum()) / working, rounds, float(own.mean()) / keys
 
 
 @lru_cache(maxsize=8192)

@@ -96,9 +96,12 @@ class FoundNests:
         tiles = [int(facts.tiles[rank][k]) for rank, k in zip(ranks, places, strict=True)]
         loops = tuple(NestLoop(*pair) for pair in zip(ranks, tiles, strict=True))
         depth: list[int] = rows.depth[row].tolist()
+        dealt = facts.dealt is not None
+        # a mask drops tiles on cores that take turns
+        in_turn = dealt and facts.masked(ranks) is not None
         return FoundNest(
             float(rows.edp[row]),
-            LoopNest(loops, tuple(depth), facts.split, facts.dealt is not None),
+            LoopNest(loops, tuple(depth), facts.split, dealt, in_turn=in_turn),
             rows.layer_pj[row],
             rows.layer_cycles[row],
             float(rows.moved_pj[row]),

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
-from archloom.evaluators.fusion.nest import NestGroup, masked_ranks
+from archloom.evaluators.fusion.nest import NestGroup
 
 from .facts import NestFacts
 from .stays import StayPrices
@@ -65,7 +65,7 @@ class LoopSizes(NamedTuple):
         strides: int64[m, loops], from one size of tiles of a loop to the next one; 0 of a loop that
             is over none of the member's ranks.
         masked: int64[2], the loops over queries and keys of which a mask drops tiles; -1 for none.
-        shares: float64[3, queries, keys], as of ``SeenShares``.
+        shares: float64[5, queries, keys], as of ``SeenShares``.
     """
 
     sizes: Ints
@@ -197,8 +197,8 @@ def _loop_sizes(facts: NestFacts, group: NestGroup, ranks: tuple[int, ...]) -> L
         strides.append([of_rank.get(rank, 0) for rank in ranks])
         tables.append(table.reshape(2, -1))
         begin += tables[-1].shape[1]
-    found = None if facts.dealt is not None else masked_ranks(group, frozenset(ranks))
-    shares = np.ones((3, 1, 1)) if found is None else np.stack(facts.seen_shares(found))
+    found = facts.masked(ranks)
+    shares = np.ones((5, 1, 1)) if found is None else np.stack(facts.seen_shares(found))
     return LoopSizes(
         np.array([group.ranks.sizes[rank] for rank in ranks], np.int64),
         np.array(counts, np.int64),

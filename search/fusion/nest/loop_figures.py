@@ -19,6 +19,8 @@ _KEYS: Final = 1
 _PAIRS: Final = 0
 _OF_QUERIES: Final = 1
 _OF_KEYS: Final = 2
+_ROUNDS: Final = 3
+_OWN_KEYS: Final = 4
 
 
 class TileSizes(NamedTuple):
@@ -117,16 +119,26 @@ def _number(sizes: LoopSizes, tiles: TileSizes, use: int, along: Flags, row: int
     """Iterations of a loop in a use of it, of what lies along some loops."""
     if use == ALL:
         return _across(sizes, tiles, along, row, at)
-    return 2.0 if use == BOTH else 1.0
+    once = _own_keys(sizes, tiles, along, row) if at == sizes.masked[_QUERIES] else 1.0
+    return 2.0 * once if use == BOTH else once
 
 
 @helper
-def _seen(sizes: LoopSizes, tiles: TileSizes, along: Flags, row: int) -> float:
-    """Share of what lies along some loops that is in tiles of which a mask leaves something."""
+def _own_keys(sizes: LoopSizes, tiles: TileSizes, along: Flags, row: int) -> float:
+    """Share of what lies along some loops that a core needs: of keys those its queries see."""
+    queries, keys = sizes.masked[_QUERIES], sizes.masked[_KEYS]
+    if queries < 0 or along[row, queries] or not along[row, keys]:
+        return 1.0
+    return _pair_share(sizes, tiles, _OWN_KEYS)
+
+
+@helper
+def _seen(sizes: LoopSizes, tiles: TileSizes, along: Flags, row: int, which: int = _PAIRS) -> float:
+    """Share of what lies along some loops in tiles of which a mask leaves something; or of time."""
     queries, keys = sizes.masked[_QUERIES], sizes.masked[_KEYS]
     if queries < 0 or not along[row, queries] or not along[row, keys]:
         return 1.0
-    return _pair_share(sizes, tiles, _PAIRS)
+    return _pair_share(sizes, tiles, which)
 
 
 @helper
@@ -165,12 +177,13 @@ def layer_figures(
                 place += tiles.place[at] * sizes.strides[m, at]
             else:
                 times *= _number(sizes, tiles, uses.members[m, at], group.own, m, at)
+        busy = times * _seen(sizes, tiles, group.own, m, _ROUNDS)
         times *= _seen(sizes, tiles, group.own, m)
         # tiles that add to sums read all of them
         later = _later_words(group, sizes, words, tiles, uses, m)
         energy[m, cell] = sizes.costs[0, place] * times * words.member_times[m]
         energy[m, cell] += later * words.sums_pj[m]
-        to.layer_cycles[m, cell] = sizes.costs[1, place] * times
+        to.layer_cycles[m, cell] = sizes.costs[1, place] * busy
         base += energy[m, cell]
         if is_online(group, m):
             rescaled += later * words.rescale_pj
@@ -378,7 +391,8 @@ def _again(
     group: GroupArrays, sizes: LoopSizes, tiles: TileSizes, uses: LoopUses, t: int, until: int
 ) -> float:
     """How often what an iteration reads of an operand comes."""
-    times = 1.0
+    # what stays whatever the loop over queries does comes once to each core
+    times = _own_keys(sizes, tiles, group.along, t) if sizes.masked[_QUERIES] >= until else 1.0
     for at in range(until):
         if not group.along[t, at]:
             times *= _number(sizes, tiles, uses.operands[t, at], group.along, t, at)

@@ -130,8 +130,12 @@ def _orders(
         yield from ((*first, *ranks) for ranks in permutations(others, count - len(first)))
         return
     pair = facts.masked_pair
-    if pair is not None:
-        apart = [rank for rank in facts.ranks if rank not in pair]
+    if pair is not None and first and first[0] in pair:
+        # cores share out queries: one loop between these and the keys
+        inner = pair[1] if first[0] == pair[0] else pair[0]
+        yield from ((*first, rank, inner) for rank in others if rank not in pair)
+    elif pair is not None:
+        apart = [rank for rank in first or facts.ranks if rank not in pair]
         around = [ranks for ranks in known if len(ranks) == count - 1 and not {*ranks} & {*pair}]
         around = sorted(around, key=lambda ranks: (known[ranks], ranks))[:_KEPT_ORDERS]
         for outer in [*((rank,) for rank in apart), *around]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, inf
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from archloom.space.hardware import AccessEnergy, DramTiming, Effects, Hardware, StorageLevel
 from archloom.space.mapping import Mapping
@@ -13,12 +13,15 @@ from archloom.space.workload import TENSORS, Layer
 
 from ...yaml_reader import bounded_json
 from .mapping import case_mapping
-from .problem import CASE_TENSORS, case_layer
-from .record import Architecture, Level, Record, RecordError, parse_record
+from .problem import CASE_TENSORS, CaseLayer, case_layer
+from .record import Architecture, Level, Loops, Parts, RecordError, parse_record, parts_of
 
 #: prices what a case leaves open, unless another table is asked for
 DEFAULT_TECHNOLOGY: Final = "cacti_45nm"
 DEFAULT_DRAM: Final = "lpddr4"
+
+#: energies of a level that need those of its accesses
+_BESIDE_ENERGY: Final = ("net_energy_per_hop_pJ", "net_router_energy_pJ", "addr_gen_energy_pJ")
 
 #: clock of a case, which has cycles and no seconds
 _FREQUENCY_MHZ: Final = 1000.0
@@ -93,44 +96,69 @@ def case_of(data: Any, name: str = "case", technology: str = DEFAULT_TECHNOLOGY)
     Raises:
         RecordError: everything that is wrong with it, each with its key path.
     """
-    record = parse_record(data)
-    faults: list[str] = []
+    try:
+        record = parse_record(data)
+    except RecordError as error:
+        raise RecordError([*error.faults, *_built(parts_of(data), technology).faults]) from None
+    built = _built(Parts(record.arch, record.problem, record.mapping), technology)
+    faults = list(built.faults)
     if record.imperfect_factorization:
         faults.append(
             "imperfect_factorization: must be false, because only exact factors are "
             "compared; got true"
         )
-    hardware = found = mapping = None
-    try:
-        hardware = _hardware(record, technology)
-    except (RecordError, ValueError) as error:
-        faults += error.faults if isinstance(error, RecordError) else [f"arch: {error}"]
-    try:
-        found = case_layer(record.problem)
-        if record.mapping is not None:
-            names = [level.name for level in record.arch.levels]
-            mapping = case_mapping(record.mapping, names, record.problem.dims, found.slots)
-    except (RecordError, ValueError) as error:
-        faults += error.faults if isinstance(error, RecordError) else [f"problem: {error}"]
-    if hardware is not None:
-        faults += _fanout_faults(record, hardware)
-    if hardware is not None and found is not None:
-        faults += _outermost_faults(record.arch, found.layer)
-    if faults or hardware is None or found is None:
+    if faults or built.hardware is None or built.found is None:
         raise RecordError(faults)
     return Case(
         record.id or name,
-        hardware,
-        found.layer,
-        mapping,
+        built.hardware,
+        built.found.layer,
+        built.mapping,
         record.result,
         record.closed_form_agrees,
-        found.slots,
+        built.found.slots,
     )
 
 
-def _hardware(record: Record, technology: str) -> Hardware:
-    arch = record.arch
+class _Built(NamedTuple):
+    """What the parts of a record become, and all that is wrong with them."""
+
+    hardware: Hardware | None
+    found: CaseLayer | None
+    mapping: Mapping | None
+    faults: list[str]
+
+
+def _built(parts: Parts, technology: str) -> _Built:
+    faults: list[str] = []
+    arch, problem, loops = parts
+    hardware = found = mapping = None
+    try:
+        hardware = _hardware(arch, loops or [], technology) if arch else None
+    except (RecordError, ValueError) as error:
+        faults += _told(error, "arch")
+    try:
+        found = case_layer(problem) if problem else None
+    except (RecordError, ValueError) as error:
+        faults += _told(error, "problem")
+    try:
+        if loops is not None and arch and problem:
+            names = [level.name for level in arch.levels]
+            mapping = case_mapping(loops, names, problem.dims, found.slots if found else {})
+    except (RecordError, ValueError) as error:
+        faults += _told(error, "mapping")
+    if hardware is not None:
+        faults += _fanout_faults(loops or [], hardware)
+    if hardware is not None and found is not None and arch:
+        faults += _outermost_faults(arch, found.layer)
+    return _Built(hardware, found, mapping, faults)
+
+
+def _told(error: ValueError, part: str) -> Sequence[str]:
+    return error.faults if isinstance(error, RecordError) else [f"{part}: {error}"]
+
+
+def _hardware(arch: Architecture, loops: Sequence[Loops], technology: str) -> Hardware:
     faults = [
         f"arch.levels[{i}].instances: {level.instances} is not meshX * meshY = "
         f"{level.meshX * level.meshY}"
@@ -139,12 +167,18 @@ def _hardware(record: Record, technology: str) -> Hardware:
     ]
     if arch.mac.instances != arch.mac.meshX * arch.mac.meshY:
         faults.append(f"arch.mac.instances: {arch.mac.instances} is not meshX * meshY")
+    faults += [
+        f"arch.levels[{i}]: energies of network or addresses need energy_pJ as well"
+        for i, level in enumerate(arch.levels)
+        if level.energy_pJ is None and any(getattr(level, key) for key in _BESIDE_ENERGY)
+    ]
+    faults += _timing_faults(arch)
     bits = gcd(*(level.word_bits for level in arch.levels))
     if faults:
         raise RecordError(faults)
     last = len(arch.levels) - 1
     # multicast is the network's, but a record has it with the loops that use the network
-    apart = [loops.no_multicast for loops in record.mapping or []]
+    apart = [level.no_multicast for level in loops]
     levels = tuple(
         _level(level, bits, apart[i] if i < len(apart) else (), outermost=i == last)
         for i, level in enumerate(arch.levels)
@@ -180,10 +214,6 @@ def _level(level: Level, bits: int, no_multicast: Sequence[str], outermost: bool
             level.net_router_energy_pJ or 0.0,
             level.addr_gen_energy_pJ or 0.0,
         )
-    elif level.net_energy_per_hop_pJ or level.net_router_energy_pJ or level.addr_gen_energy_pJ:
-        raise RecordError(
-            [f"arch.levels {level.name}: energies of network or addresses need energy_pJ as well"]
-        )
     unlimited = 2.0**60
     # widths and bandwidths of our levels count words of the hardware, not of the level
     wide = level.word_bits // bits
@@ -212,9 +242,29 @@ def _level(level: Level, bits: int, no_multicast: Sequence[str], outermost: bool
     )
 
 
-def _fanout_faults(record: Record, hardware: Hardware) -> list[str]:
+def _timing_faults(arch: Architecture) -> list[str]:
+    """Only one device of the outermost level is DRAM with rows and banks, which prices itself."""
     faults = []
-    for i, (loops, fanout) in enumerate(zip(record.mapping or [], hardware.fanouts, strict=False)):
+    for i, level in enumerate(arch.levels):
+        if level.timing is None:
+            continue
+        where = f"arch.levels[{i}].timing:"
+        if i < len(arch.levels) - 1:
+            outermost = arch.levels[-1].name
+            faults.append(f"{where} is for the outermost level, {outermost}; leave it out here")
+        if level.energy_pJ is not None:
+            faults.append(f"{where} says what an access costs, as energy_pJ does; leave one out")
+        if level.meshX * level.meshY != 1:
+            faults.append(
+                f"{where} needs meshX and meshY of 1, got {level.meshX} and {level.meshY}; give it "
+                "more channels instead"
+            )
+    return faults
+
+
+def _fanout_faults(mapping: Sequence[Loops], hardware: Hardware) -> list[str]:
+    faults = []
+    for i, (loops, fanout) in enumerate(zip(mapping, hardware.fanouts, strict=False)):
         if loops.spatial is not None:
             given = (loops.spatial.fanoutX, loops.spatial.fanoutY)
             faults += [

@@ -2,9 +2,12 @@
 mapping and what another tool counted for them. docs/reference/timeloop.md describes every field.
 """
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from archloom.space.hardware import DRAM_CHOICES, DRAM_COUNTS
 
 from ...errors import did_you_mean
 
@@ -43,13 +46,24 @@ class LevelEnergy(_Strict):
     leak_per_cycle: Energy = 0.0
 
 
+def _one_of(known: Sequence[str]) -> AfterValidator:
+    def check(value: str) -> str:
+        if value not in known:
+            near = did_you_mean(value, known)
+            hint = f"; {near}" if near.startswith("did you mean") else ""
+            raise ValueError(f"must be one of {', '.join(known)}, got {value[:60]!r}{hint}")
+        return value
+
+    return AfterValidator(check)
+
+
 class Timing(_Strict):
     """DRAM with rows and banks; see :class:`archloom.space.hardware.DramTiming`."""
 
-    device: str
-    channels: Count = 1
-    ranks: Count = 1
-    layout: str = "channels_first"
+    device: Annotated[str, _one_of(DRAM_CHOICES["device"])]
+    channels: Annotated[int, Field(ge=1, le=DRAM_COUNTS["channels"], strict=True)] = 1
+    ranks: Annotated[int, Field(ge=1, le=DRAM_COUNTS["ranks"], strict=True)] = 1
+    layout: Annotated[str, _one_of(DRAM_CHOICES["layout"])] = "channels_first"
 
 
 class Level(_Strict):
@@ -197,6 +211,26 @@ def parse_loops(data: Any) -> list[Loops]:
         raise RecordError([f"mapping{fault}" for fault in _faults(error)]) from None
 
 
+class Parts(NamedTuple):
+    """Parts of a record; None where there is none, or none of the right form."""
+
+    arch: Architecture | None
+    problem: Problem | None
+    mapping: list[Loops] | None
+
+
+def parts_of(data: Any) -> Parts:
+    """Return the parts of a record that have the right form, whatever is wrong with others."""
+    found: list[Any] = []
+    for key, kind in (("arch", Architecture), ("problem", Problem), ("mapping", list[Loops])):
+        try:
+            value = data.get(key) if isinstance(data, Mapping) else None
+            found.append(TypeAdapter(kind).validate_python(value))
+        except ValidationError:
+            found.append(None)
+    return Parts(*found)
+
+
 def _faults(error: ValidationError) -> list[str]:
     return [f"{_path(e['loc'])}: {_rule(e)}{_got(e)}" for e in error.errors(include_url=False)]
 
@@ -219,7 +253,7 @@ def _rule(error: Any) -> str:
         "string_type": "must be a text",
         "list_type": "must be a list",
     }
-    message = str(error["msg"]).replace("Input should be", "must be")
+    message = str(error["msg"]).replace("Input should be", "must be").removeprefix("Value error, ")
     return known.get(error["type"], message)
 
 
@@ -230,6 +264,6 @@ def _got(error: Any) -> str:
         hint = did_you_mean(str(error["loc"][-1]), known)
         # without a near one the list of all keys would bury the fault
         return f"; {hint}" if hint.startswith("did you mean") else ""
-    if error["type"] == "missing":
+    if error["type"] in ("missing", "value_error"):
         return ""
     return f", got {repr(error['input'])[:60]}"

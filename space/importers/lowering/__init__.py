@@ -11,11 +11,5 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .lower_graph import lower as lower
-    from .pattern_matching import (
-        Matcher as Matcher,
-        Pattern as Pattern,
-        live as live,
-        rewrite as rewrite,
-    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

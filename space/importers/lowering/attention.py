@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Final
+from typing import Final, Literal
 
 from archloom.space.workload import matmul
 
@@ -54,13 +54,18 @@ def lower_attention(ctx: Lowering, op: Op) -> View:
     query, key, value = (ctx.view(name) for name in op.inputs[:3])
     heads = query.shape[-3]
     key, value = (_shared(view, heads) for view in (key, value))
-    scores = multiply(ctx, query, _turned(key), "scores")
+    queries, window = query.shape[-2], op.attributes.get("causal")
+
+    def masked(keys: Literal["k", "c"]) -> Causal | None:
+        return None if window is None else Causal(-2, queries, 1, keys, window, sure=False)
+
+    scores = multiply(ctx, query, _turned(key), "scores", masked("k"))
     mask = ctx.given(op, 3)
     if mask is not None and (mask.learned or not mask.constant):
         wide = ctx.expanded(ctx.view(mask.name), scores.shape)
         scores = lower_sum(ctx, scores, wide, "mask")
-    shares = soften(ctx, scores, len(scores.shape) - 1, "softmax")
-    return multiply(ctx, shares, value, "context")
+    shares = soften(ctx, scores, len(scores.shape) - 1, "softmax", masked("k"))
+    return multiply(ctx, shares, value, "context", masked("c"))
 
 
 def _shared(view: View, heads: int) -> View:
@@ -88,7 +93,10 @@ def multiply(
             first = ctx.copied(first, ctx.roles_of(first))
         else:
             return _turned(multiply(ctx, _turned(second), _turned(first), part))
-    first, taken = ctx.take(first, lambda piece: _as_rows(piece, second), _spread_roles(first))
+    outer = len(first.pieces[0].dims[-2]) if causal else 0
+    first, taken = ctx.take(
+        first, lambda piece: _as_rows(piece, second, outer), _spread_roles(first)
+    )
     pairs = _pairs(first, second)
     *_, m, k = first.shape
     n = second.shape[-1]
@@ -101,9 +109,10 @@ def multiply(
     if causal:
         rows = _rows(first.pieces[0], [pair for dim in pairs for pair in dim])
         inner = first.pieces[0].dims[-2]
-        strides = _row_strides(rows)[len(rows) - len(inner) :]
+        strides = _row_strides(rows, outer)[len(rows) - len(inner) :]
         layer = replace(layer, mask=mask_of(causal, inner, strides, layer.p))
-    return ctx.made(ctx.emit(layer, [*taken, *reads]), _result_dims(first.pieces[0], pairs, n))
+    dims = _result_dims(first.pieces[0], pairs, n, outer)
+    return ctx.made(ctx.emit(layer, [*taken, *reads]), dims)
 
 
 def _with_one_batch(ctx: Lowering, first: View, second: View) -> tuple[View, View]:
@@ -175,7 +184,7 @@ def _kind(one: Atom, two: Atom) -> str:
     return "shared" if two.axis == REPEATED else "head"
 
 
-def _as_rows(piece: Piece, second: View) -> Roles:
+def _as_rows(piece: Piece, second: View, outer: int) -> Roles:
     """Take heads and the last dimension for channels, what shares a head and rows for rows."""
     pairs = [pair for dim in _pairs(piece, second) for pair in dim]
     heads = [one for one, two in pairs if _kind(one, two) == "head"]
@@ -183,7 +192,7 @@ def _as_rows(piece: Piece, second: View) -> Roles:
         if any(atom.axis == BATCH for atom in dim):
             raise BatchMismatch("sums over the batch; only products image by image can be lowered")
     rows = _rows(piece, pairs)
-    return [*heads, *piece.dims[-1]], [rows[i] for i in _as_they_lie(rows)], ()
+    return [*heads, *piece.dims[-1]], [rows[i] for i in _as_they_lie(rows, outer)], ()
 
 
 def _rows(piece: Piece, pairs: Sequence[tuple[Atom, Atom]]) -> list[Atom]:
@@ -192,27 +201,32 @@ def _rows(piece: Piece, pairs: Sequence[tuple[Atom, Atom]]) -> list[Atom]:
     return [*shared, *piece.dims[-2]]
 
 
-def _as_they_lie(rows: Sequence[Atom]) -> list[int]:
-    """Return the order of rows, from the outermost; any will do, so it is that of the map."""
+def _as_they_lie(rows: Sequence[Atom], outer: int) -> list[int]:
+    """Return the order of rows, from the outermost; any will do, so it is that of the map.
+
+    The last ``outer`` of them, queries of a mask, come first: rows of a query lie side by side.
+    """
     order = list(range(len(rows)))
     if all(atom.axis == ROWS for atom in rows):
         order.sort(key=lambda i: -rows[i].stride)
+    if outer:
+        order.sort(key=lambda i: i < len(rows) - outer)
     return order
 
 
-def _row_strides(rows: Sequence[Atom]) -> list[int]:
+def _row_strides(rows: Sequence[Atom], outer: int) -> list[int]:
     """Return how far apart in the rows of a product neighbours along each of them are."""
     strides, stride = [0] * len(rows), 1
-    for i in reversed(_as_they_lie(rows)):
+    for i in reversed(_as_they_lie(rows, outer)):
         strides[i] = stride
         stride *= rows[i].size
     return strides
 
 
-def _result_dims(piece: Piece, pairs: Pairs, n: int) -> list[Dim]:
+def _result_dims(piece: Piece, pairs: Pairs, n: int, outer: int) -> list[Dim]:
     """Return dimensions of the result: (heads, n) are its channels, (shared, m) its rows."""
     rows = _rows(piece, [pair for dim in pairs for pair in dim])
-    strides = _row_strides(rows)
+    strides = _row_strides(rows, outer)
     made = iter(Atom(row.size, ROWS, step) for row, step in zip(rows, strides, strict=True))
     channels = n * prod(one.size for d in pairs for one, two in d if _kind(one, two) == "head")
     dims: list[Dim] = []

@@ -1,4 +1,7 @@
-"""Lowering of operators with sliding windows: convolutions, pools, means."""
+"""Lowering of operators with sliding windows along rows and columns: convolutions, pools, means.
+
+Those along depth too are put together of these in ``volumes.py``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,9 +23,17 @@ Pair = tuple[int, int]
 
 
 def as_map(piece: Piece) -> Roles:
-    """Take dimensions behind the batch for channels, rows and columns."""
-    channels, rows, columns = (*piece.dims[1:], (), ())[:3]
+    """Take dimensions behind the batch for channels, rows and columns; depth goes with the rows."""
+    channels, *sides = piece.dims[1:]
+    if len(sides) == 3:
+        return channels, (*sides[0], *sides[1]), sides[2]
+    rows, columns = (*sides, (), ())[:2]
     return channels, rows, columns
+
+
+def map_roles(rank: int) -> tuple[int, ...]:
+    """Return the axes of dimensions as :func:`as_map` takes them."""
+    return (BATCH, CHANNELS, ROWS, ROWS, COLUMNS) if rank == 5 else _ROLES[:rank]
 
 
 def _window_pair(values: tuple[int, ...], missing: int) -> Pair:
@@ -36,10 +47,13 @@ def _read_map(ctx: Lowering, view: View) -> tuple[View, list[Read], Shape]:
 
     Raises:
         CannotLower: it has more than two dimensions of positions.
+        BatchMismatch: its first dimension is more than the batch.
     """
     rank = len(view.shape)
     if not 3 <= rank <= 4:
-        raise CannotLower(f"has {max(0, rank - 2)} spatial dimensions; one or two can be lowered")
+        found = max(0, rank - 2)
+        raise CannotLower(f"has {found} spatial dimensions; one, two or three can be lowered")
+    only_images(view)
     channels, rows, columns = (*view.shape[1:], 1)[:3]
     view, reads = ctx.take(view, as_map, _ROLES[:rank], parts_along=1)
     return view, reads, (channels, rows, columns)
@@ -50,14 +64,24 @@ def parts_of(reads: list[Read], positions: int) -> tuple[int, ...]:
     return tuple(read.words // positions for read in reads) if len(reads) > 1 else ()
 
 
-def _lower_conv(ctx: Lowering, op: Op) -> View:
-    """Lower a convolution; its bias is learned values that no loop touches."""
-    weight, bias = ctx.tensor(op.inputs[1]), ctx.given(op, 2)
+def convolve(
+    ctx: Lowering, op: Op, view: View, weight: Tensor, shape: Sequence[int], part: str = ""
+) -> View:
+    """Add a convolution; its bias is learned values that no loop touches.
+
+    Args:
+        ctx: gets it.
+        op: whose window and bias it has.
+        view: that it reads, with one or two dimensions of positions.
+        weight: its kernels.
+        shape: of its result.
+        part: of the operator that it is.
+    """
+    bias = ctx.given(op, 2)
     ctx.learned(weight, bias)
-    _, _, *positions = ctx.shape(op)
+    _, _, *positions = shape
     kernel = weight.shape[2:]
-    view = ctx.view(op.inputs[0])
-    starts = _within_window(op, kernel)
+    starts = within_window(op, kernel)
     if starts != op.attributes["start"]:
         view = _padded(ctx, view, op)
     view, reads, (_, rows, columns) = _read_map(ctx, view)
@@ -65,7 +89,7 @@ def _lower_conv(ctx: Lowering, op: Op) -> View:
     p, q = _window_pair(tuple(positions), 1)
     r, s = _window_pair(kernel, 1)
     layer = Layer(
-        ctx.name(),
+        ctx.name(part),
         "conv",
         g=groups,
         k=weight.shape[0] // groups,
@@ -81,12 +105,11 @@ def _lower_conv(ctx: Lowering, op: Op) -> View:
         operands=len(reads),
         parts=parts_of(reads, rows * columns),
     )
-    return _emitted(ctx, op, view, layer, reads, weight, bias)
+    return _emitted(ctx, view, layer, reads, weight, bias)
 
 
 def _emitted(
     ctx: Lowering,
-    op: Op,
     view: View,
     layer: Layer,
     reads: list[Read],
@@ -94,10 +117,10 @@ def _emitted(
     bias: Tensor | None,
 ) -> View:
     name = ctx.emit(layer, reads, weights=(weight,), extra=ctx.learned(bias))
-    return ctx.map(name, only_images(view), len(ctx.shape(op)))
+    return ctx.map(name, only_images(view), len(view.shape))
 
 
-def _within_window(op: Op, kernel: tuple[int, ...]) -> tuple[int, ...]:
+def within_window(op: Op, kernel: tuple[int, ...]) -> tuple[int, ...]:
     """Return the zeros at the start, or none at all if a window would lie in zeros alone."""
     start, dilation = op.attributes["start"], op.attributes["dilation"]
     windows = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
@@ -117,30 +140,27 @@ def _padded(ctx: Lowering, view: View, op: Op) -> View:
 
 def grown(ctx: Lowering, view: View, shape: tuple[int, ...]) -> View:
     """Return a copy of a view in another shape: padded, enlarged."""
-    sizes: Shape = (*shape[1:], 1, 1)[:3]  # type: ignore[assignment]
-    reads = ctx.around(view, _ROLES[: len(shape)])
-    layer = copy(ctx.name("copy"), sizes, [read.words for read in reads])
-    return ctx.map(ctx.emit(layer, reads), only_images(view), len(shape))
+    channels, *sides = shape[1:]
+    rows, columns = _window_pair((prod(sides[:-1]), sides[-1]) if len(sides) > 2 else (*sides,), 1)
+    reads = ctx.around(view, map_roles(len(shape)))
+    layer = copy(ctx.name("copy"), (channels, rows, columns), [read.words for read in reads])
+    made = ctx.map(ctx.emit(layer, reads), only_images(view), min(len(shape), 4))
+    return reshape(made, shape) if len(shape) > 4 else made
 
 
-def _lower_conv_transpose(ctx: Lowering, op: Op) -> View:
-    """Lower a transposed convolution to the convolution that does its work."""
-    weight, bias = ctx.tensor(op.inputs[1]), ctx.given(op, 2)
+def convolve_transposed(ctx: Lowering, op: Op, view: View, weight: Tensor, part: str = "") -> View:
+    """Add the convolution that does the work of a transposed one; arguments as of `convolve`."""
+    bias = ctx.given(op, 2)
     ctx.learned(weight, bias)
     named = op.attributes
-    if any(d > 1 and n > 1 for d, n in zip(named["dilation"], named["stride"], strict=True)):
-        raise CannotLower(
-            f"has dilation {named['dilation']} and stride {named['stride']}; a transposed "
-            "convolution can be lowered if one of them is 1 along each axis"
-        )
-    view, reads, (channels, rows, columns) = _read_map(ctx, ctx.view(op.inputs[0]))
+    view, reads, (channels, rows, columns) = _read_map(ctx, view)
     cuts = zip(named["output_padding"], named["start"], named["end"], strict=True)
     # where more is cut off at the end than at the start: its mirror image, which costs the same
     sides = [(max(start, end - extra), extra, start + end) for extra, start, end in cuts]
     padding = tuple(start for start, _, _ in sides)
     more = tuple(extra + 2 * start - both for start, extra, both in sides)
     layer = conv_transpose2d(
-        ctx.name(),
+        ctx.name(part),
         channels,
         weight.shape[1] * named["groups"],
         (rows, columns),
@@ -154,24 +174,25 @@ def _lower_conv_transpose(ctx: Lowering, op: Op) -> View:
     )
     parts = parts_of(reads, rows * columns)
     layer = replace(layer, parts=parts, operands=len(reads))
-    return _emitted(ctx, op, view, layer, reads, weight, bias)
+    return _emitted(ctx, view, layer, reads, weight, bias)
 
 
-def _lower_pool(ctx: Lowering, op: Op) -> View:
-    """Lower a pool; windows of one value that do not move are nothing.
+def pool(ctx: Lowering, op: Op, view: View, shape: Sequence[int], part: str = "") -> View:
+    """Add a pool; windows of one value that do not move are nothing.
 
-    An average over the whole feature map has stride 1, whatever the node says.
+    An average over the whole feature map has stride 1, whatever the node says. Arguments are as
+    of :func:`convolve`.
     """
     named = op.attributes
     if all(n == 1 for n in (*named["kernel"], *named["stride"])) and not any(named["start"]):
-        return ctx.view(op.inputs[0])
-    view, reads, (channels, rows, columns) = _read_map(ctx, ctx.view(op.inputs[0]))
-    _, _, *positions = ctx.shape(op)
+        return view
+    view, reads, (channels, rows, columns) = _read_map(ctx, view)
+    _, _, *positions = shape
     p, q = _window_pair(tuple(positions), 1)
     r, s = _window_pair(named["kernel"], 1)
     whole = named["mode"] == "avg" and (r, s) == (rows, columns) and (p, q) == (1, 1)
     layer = Layer(
-        ctx.name(),
+        ctx.name(part),
         "avgpool" if named["mode"] == "avg" else "maxpool",
         g=channels,
         p=p,
@@ -259,9 +280,6 @@ def _behind_batch(piece: Piece, dims: Sequence[int]) -> Dim:
 
 
 HANDLERS: Final[dict[str, Handler]] = {
-    "conv": _lower_conv,
-    "conv_transpose": _lower_conv_transpose,
-    "pool": _lower_pool,
     "mean": _lower_reduction,
     "max": _lower_reduction,
 }

@@ -71,12 +71,17 @@ def _lower_copy(ctx: Lowering, op: Op) -> View:
 def _lower_resize(ctx: Lowering, op: Op) -> View:
     """Lower an enlarged or reduced map: to the nearest a copy, else bilinear."""
     view, shape = ctx.view(op.inputs[0]), ctx.shape(op)
-    if not 3 <= len(shape) <= 4 or shape[:2] != view.shape[:2]:
+    if not 3 <= len(shape) <= 5 or shape[:2] != view.shape[:2]:
         raise CannotLower(f"from {view.shape} to {shape}; only rows and columns can be resized")
     if shape == view.shape:
         return view
     if op.attributes["mode"] == "nearest":
         return grown(ctx, view, shape)
+    if len(shape) == 5:
+        raise CannotLower(
+            "interpolates along depth, rows and columns; only rows and columns can be, or take the "
+            "nearest value"
+        )
     view, (read,) = ctx.take(view, as_map, usual_roles(4)[: len(shape)])
     channels, rows, columns = (*shape[1:], 1)[:3]
     layer = bilinear(ctx.name(), (channels, rows, columns), read.words)
@@ -110,6 +115,7 @@ def _lower_depth_to_space(ctx: Lowering, op: Op) -> View:
 
 HANDLERS: Final[dict[str, Handler]] = {
     "identity": _lower_identity,
+    "mask": _lower_identity,
     "reshape": _lower_reshape,
     "transpose": _lower_transpose,
     "slice": _lower_slice,

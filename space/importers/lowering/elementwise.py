@@ -1,6 +1,6 @@
 """Lowering of elementwise operators: activations, sums and products, batch norms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Final, Literal
@@ -14,7 +14,7 @@ from .contiguous_view import ContiguousView, joined
 from .conv_and_pool import as_map
 from .draft_layer import Folds
 from .feature_map import CHANNELS, COLUMNS, ROWS, BatchMismatch, CannotLower, Read, Roles
-from .tensor_view import BATCH, REPEATED, Atom, Dim, NotAView, Piece, View, refined
+from .tensor_view import BATCH, REPEATED, Atom, Dim, NotAView, Piece, View, concat, refined
 
 #: functions of the vector unit that graphs hold as unary operators
 _UNARY: Final = {"exp": "exp", "sqrt": "sqrt", "tanh": "tanh", "sigmoid": "sigmoid"}
@@ -33,12 +33,24 @@ def _lower_activation(ctx: Lowering, op: Op) -> View:
     """
     slope = ctx.given(op, 1)
     learned = ctx.learned(slope)
+    view = ctx.view(op.inputs[0])
+    return _frame_by_frame(view, lambda piece: _activated(ctx, op, piece, learned))
+
+
+def _frame_by_frame(view: View, lower: Callable[[View], View]) -> View:
+    """Lower an operator on each piece of a map whose frames were made one by one, or on all."""
+    if len(view.shape) != 5 or len(view.pieces) == 1 or view.axis != 2:
+        return lower(view)
+    return concat([lower(View((piece,))) for piece in view.pieces], 2)
+
+
+def _activated(ctx: Lowering, op: Op, view: View, learned: tuple[Tensor, ...]) -> View:
     function = op.attributes["function"]
     if function not in ACTIVATIONS:
         raise CannotLower(
             f"function {function!r} is not supported; {did_you_mean(function, ACTIVATIONS)}"
         )
-    lie = joined(ctx, ctx.view(op.inputs[0]), parts=True)
+    lie = joined(ctx, view, parts=True)
     prelu = function == "prelu" and [prod(t.shape) for t in learned] == [lie.shape[0]]
     if not prelu and function == "prelu":
         function = "leaky_relu"
@@ -98,8 +110,12 @@ def _lower_batch_norm(ctx: Lowering, op: Op) -> View:
     view = ctx.view(op.inputs[0])
     if not learned:
         return view
-    if not 2 <= len(view.shape) <= 4:
-        raise CannotLower(f"has {len(view.shape)} dimensions; two to four can be lowered")
+    if not 2 <= len(view.shape) <= 5:
+        raise CannotLower(f"has {len(view.shape)} dimensions; two to five can be lowered")
+    return _frame_by_frame(view, lambda piece: _scaled(ctx, piece, learned))
+
+
+def _scaled(ctx: Lowering, view: View, learned: tuple[Tensor, ...]) -> View:
     ctx.maps.settle(view, as_map)
     lie = joined(ctx, view, parts=view.axis == 1)
     if not _all_channels(lie):

@@ -18,8 +18,8 @@ from archloom.space.workload import (
 from ..graph import Causal, Op, Tensor
 from .context import Handler, Lowering
 from .contiguous_view import joined
-from .conv_and_pool import as_map
-from .feature_map import CHANNELS, COLUMNS, ROWS, BatchMismatch, CannotLower, Read, Roles
+from .conv_and_pool import as_map, map_roles
+from .feature_map import CHANNELS, ROWS, BatchMismatch, CannotLower, Read, Roles
 from .layout import laid, only_images
 from .tensor_view import BATCH, Atom, Dim, Piece, View, merged
 
@@ -129,15 +129,13 @@ def _lower_group_norm(ctx: Lowering, op: Op) -> View:
     """Lower a norm over the channels of each group and all positions."""
     learned = ctx.learned(ctx.given(op, 1), ctx.given(op, 2))
     view = ctx.view(op.inputs[0])
-    if not 2 <= len(view.shape) <= 4:
-        raise CannotLower(f"has {len(view.shape)} dimensions; two to four can be lowered")
-    roles = (BATCH, CHANNELS, ROWS, COLUMNS)[: len(view.shape)]
+    if not 2 <= len(view.shape) <= 5:
+        raise CannotLower(f"has {len(view.shape)} dimensions; two to five can be lowered")
     images = only_images(view)
-    view, reads = ctx.take(view, as_map, roles)
-    channels, *size = (*view.shape[1:], 1, 1)[:3]
-    layer = group_norm(
-        ctx.name(), channels, (size[0], size[1]), op.attributes["groups"], learned=False
-    )
+    view, reads = ctx.take(view, as_map, map_roles(len(view.shape)))
+    channels, *size = view.shape[1:]
+    sides = (prod(size[:-1]), size[-1]) if len(size) > 1 else (prod(size), 1)
+    layer = group_norm(ctx.name(), channels, sides, op.attributes["groups"], learned=False)
     name = ctx.emit(layer, reads, extra=learned)
     # the result is a list of words, of which each group takes its share
     dims, _ = laid([images, *view.pieces[0].dims[1:]], [CHANNELS] * len(view.shape))
@@ -176,14 +174,16 @@ def soften(
     made = _renumbered(piece, channels, rows)
     if causal:
         queries = made[causal.dimension]
-        if any(atom.axis != ROWS for atom in queries):
+        if all(atom.axis == ROWS for atom in queries):
+            strides = [atom.stride for atom in queries]
+            layer = replace(layer, mask=mask_of(causal, queries, strides, layer.p))
+        elif causal.sure:
             raise CannotLower("has queries along its channels; a causal mask needs them along rows")
-        layer = replace(layer, mask=mask_of(causal, queries, [a.stride for a in queries], layer.p))
     return ctx.made(ctx.emit(layer, reads), made)
 
 
-def mask_of(causal: Causal, dim: Sequence[Atom], strides: Sequence[int], rows: int) -> Mask:
-    """Return the mask of a layer with so many rows.
+def mask_of(causal: Causal, dim: Sequence[Atom], strides: Sequence[int], rows: int) -> Mask | None:
+    """Return the mask of a layer with so many rows; none if it need not be used and does not fit.
 
     Args:
         causal: as of the operator.
@@ -198,6 +198,8 @@ def mask_of(causal: Causal, dim: Sequence[Atom], strides: Sequence[int], rows: i
     for atom, stride in zip(reversed(dim), reversed(strides), strict=True):
         low, high = max(size, causal.inside), min(size * atom.size, causal.inside * causal.queries)
         if low < high and stride * (low // size) != low // causal.inside * each:
+            if not causal.sure:
+                return None
             raise CannotLower(
                 "has rows that do not lie query by query, as a causal mask needs them; let queries "
                 "stand before other rows"

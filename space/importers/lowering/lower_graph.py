@@ -16,6 +16,7 @@ images; else the second one of three (time first), or else everything is one ima
 
 from typing import Final
 
+from archloom.space.importers.patterns import live
 from archloom.space.workload import Network
 
 from ..errors import ImportProblem
@@ -27,11 +28,11 @@ from . import (
     elementwise as lower_elementwise,
     linear_and_norm as lower_vectors,
     recurrent as lower_sequences,
+    volumes as lower_volumes,
 )
 from .context import Handler, Lowering
 from .draft_layer import finish
 from .feature_map import BatchMismatch, CannotLower
-from .pattern_matching import live
 from .tensor_view import NotAView, View
 
 _HANDLERS: Final[dict[str, Handler]] = {
@@ -40,6 +41,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     **lower_movement.HANDLERS,
     **lower_sequences.HANDLERS,
     **lower_vectors.HANDLERS,
+    **lower_volumes.HANDLERS,
     **lower_windows.HANDLERS,
 }
 

@@ -5,6 +5,9 @@ from functools import partial
 from math import inf
 from typing import Final
 
+import numpy as np
+
+from ..causal_masks import LOW, added_window, causal_window
 from .call import Call, truth
 from .value import BOOL, OnnxError, Value
 
@@ -110,7 +113,33 @@ def binary(kind: str, call: Call, x: Value, y: Value) -> Value:
     if kind not in ("add", "sub") or not single:
         x, y = call.forget(x), call.forget(y)
     shape = _broadcast(x.shape, y.shape)
+    masked = _masked_sum(kind, call, x, y) or (kind == "add" and _masked_sum(kind, call, y, x))
+    if masked:
+        return masked
     return _into_norm(kind, call, x, y) or call.op(kind, [x, y], shape)
+
+
+def _masked_sum(kind: str, call: Call, scores: Value, mask: Value) -> Value | None:
+    """Return scores to which a causal mask is added, or from which it is subtracted."""
+    if kind not in ("add", "sub") or scores.constant or not mask.constant:
+        return None
+    values = mask.read()
+    if values is None or values.dtype.kind not in "fiub":
+        return None
+    added = values.astype(np.float64) * (-1 if kind == "sub" else 1)
+    # nobody learns values of which some are 0 and all others so low
+    if mask.learned and not bool(((added == 0) | (added <= LOW)).all()):
+        return None
+    return masked_scores(call, scores, added_window(added), scores.shape)
+
+
+def masked_scores(
+    call: Call, scores: Value, window: int | None, shape: tuple[int, ...]
+) -> Value | None:
+    """Return scores of which a causal mask of some window drops pairs, None without one."""
+    if window is None or scores.shape != shape:
+        return None
+    return call.op("mask", [scores], shape, window=window)
 
 
 def _is_single_bias(call: Call, x: Value, y: Value) -> bool:
@@ -175,7 +204,13 @@ def _where(call: Call) -> Value:
         raise OnnxError(
             "only a mask over one feature map, with a constant where it is false, is supported"
         )
-    shape = call.shape()
+    shape, (other,) = call.shape(), [value for value in branches if value.constant]
+    seen, low = condition.read() if condition.constant else None, other.read()
+    if seen is not None and low is not None and bool((low.astype(np.float64) <= LOW).all()):
+        window = causal_window(seen.astype(bool) == (maps[0] is branches[0]))
+        masked = masked_scores(call, maps[0], window, shape)
+        if masked is not None:
+            return masked
     return maps[0] if maps[0].shape == shape else call.op("expand", maps, shape)
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from archloom.space.workload import no_causal_mask
+
+from ..causal_masks import added_window, causal_window
 from .arithmetic import Translator
 from .call import Call
 from .data_movement import reshaped, transposed
@@ -26,14 +29,34 @@ def _attention(call: Call) -> tuple[Value | None, ...]:
             f"{key.shape[1]} heads of keys must divide the {query.shape[1]} heads of queries"
         )
     mask = call.optional(3)
+    seen = _causal(call, mask, query.shape[2], key.shape[2])
     if mask is not None and (not mask.name or (mask.constant and not mask.learned)):
         mask = None
     mask = None if mask is None or call.forget(mask) is not mask else mask
     shape = (*query.shape[:3], value.shape[3])
-    found = call.op("attention", [query, key, value, mask], shape)
+    found = call.op("attention", [query, key, value, mask], shape, **seen)
     if flat:
         found = reshaped(call, transposed(call, found, (0, 2, 1, 3)), call.shape())
     return found, key, value, None
+
+
+def _causal(call: Call, mask: Value | None, queries: int, keys: int) -> dict[str, int]:
+    """Return the attribute of attention with a causal mask; nothing if it has none.
+
+    With a cache the last query's own key is the last one; without one the first query's own is the
+    first (onnx's Attention: attributes is_causal, left_window_size and right_window_size; input
+    nonpad_kv_seqlen is data, so nothing is known of what it leaves).
+    """
+    left, right = (call.number(f"{side}_window_size", -1) for side in ("left", "right"))
+    if (call.number("is_causal") or right == 0) and not call.has(6) and queries > 1:
+        window = left + 1 if 0 <= left < keys - 1 else 0
+        if (queries == keys or call.has(4)) and not no_causal_mask(queries, keys, window):
+            return {"causal": window}
+    values = mask.read() if mask is not None and mask.constant else None
+    if values is None or (mask is not None and call.forget(mask).learned):
+        return {}
+    found = causal_window(values.astype(bool)) if values.dtype == bool else added_window(values)
+    return {} if found is None else {"causal": found}
 
 
 def _heads(call: Call, index: int) -> Value:

@@ -31,10 +31,10 @@ def _sides(call: Call, name: str, axes: int, default: int) -> tuple[int, ...]:
 
 
 def _spatial(value: Value) -> tuple[int, ...]:
-    """Return rows and columns, or samples, of a feature map."""
+    """Return depth, rows and columns of a feature map, or the last ones of them."""
     sides = value.shape[2:]
-    if len(sides) not in (1, 2):
-        raise OnnxError(f"{len(value.shape)} spatial dimensions; one or two are supported")
+    if len(sides) not in (1, 2, 3):
+        raise OnnxError(f"{len(sides)} spatial dimensions; one to three are supported")
     return sides
 
 
@@ -94,6 +94,9 @@ def _check_kernel(call: Call, weight: Value) -> None:
 
 def _bias(call: Call, index: int, channels: int) -> Value | None:
     bias = call.learned(index)
+    if bias is not None and not bias.learned and _is_plain(bias, 0):
+        # of a layer without one; PyTorch's exporter of graphs gives 3-D ones zeros in a wrong shape
+        return None
     if bias is not None and bias.shape != (channels,):
         raise OnnxError(f"bias {bias.shape} for {channels} channels")
     if bias is not None and bias.dtype == INT32:

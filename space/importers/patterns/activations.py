@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from archloom.space.importers.lowering import Matcher, Pattern
-
 from ..graph import Op
+from .matching import Matcher, Pattern
 
 
 def _activation(op: Op, source: str, function: str) -> Op:

@@ -4,9 +4,8 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from archloom.space.importers.lowering import Matcher, Pattern
-
 from ..graph import Op, Tensor
+from .matching import Matcher, Pattern
 
 
 def _vector_norm(matcher: Matcher, op: Op) -> Op | None:

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Final
 
-from archloom.space.importers.lowering import Pattern, live, rewrite
-
 from ..graph import Graph, Op
 from . import activations as pattern_activations, norms as pattern_norms
+from .masks import with_masks
+from .matching import Pattern, live, rewrite
 
 _WINDOWED: Final = ("conv", "pool")
 
@@ -58,4 +58,4 @@ def simplify(graph: Graph) -> Graph:
     What is rewritten computes the same values but for factors of constants, which are free. A
     graph without patterns stays as it is.
     """
-    return live(_merge_pads(rewrite(graph, _PATTERNS)))
+    return live(with_masks(_merge_pads(rewrite(graph, _PATTERNS))))

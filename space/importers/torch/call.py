@@ -1,7 +1,10 @@
 """Call of an operator in an exported program, and the result of its translation rule."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..graph import Op, Tensor
 
@@ -14,6 +17,18 @@ class Unsupported(Exception):  # noqa: N818 - told to the user with the operator
 
 class TakeApart(Exception):  # noqa: N818 - no error: PyTorch knows how
     """What of a known operator only its decomposition can be taken of."""
+
+
+class Known(NamedTuple):
+    """What is known of a program so far.
+
+    Attributes:
+        tensors: by name.
+        read: returns the values of a constant that nothing learned; None if they are not known.
+    """
+
+    tensors: dict[str, Tensor]
+    read: Callable[[Tensor], NDArray[Any] | None]
 
 
 class Call:
@@ -33,14 +48,15 @@ class Call:
         target: str,
         arguments: dict[str, Any],
         shapes: Sequence[tuple[int, ...]],
-        tensors: dict[str, Tensor],
+        known: "Known",
     ) -> None:
         self.name = name
         self.target = target
         self.arguments = arguments
         self.shapes = shapes
         self.ops: list[Op] = []
-        self._tensors = tensors
+        self._tensors = known.tensors
+        self._read = known.read
 
     def __getitem__(self, argument: str) -> Any:
         """One argument; None if the operator has none of that name."""
@@ -55,6 +71,16 @@ class Call:
     def constant(self) -> bool:
         """Whether it depends on constants alone."""
         return all(tensor.constant for tensor in _tensors(list(self.arguments.values())))
+
+    def values(self, of: Tensor | float | None) -> NDArray[Any] | None:
+        """Values of a number, or of a constant that nothing learned; None if they are not known."""
+        return self._read(of) if isinstance(of, Tensor) else None if of is None else np.asarray(of)
+
+    def masked(self, scores: Tensor, window: int | None) -> Tensor:
+        """Scores of which a constant mask drops pairs, if it is a causal one of some window."""
+        if window is None or scores.shape != self.shape:
+            return self.emit("identity", [scores])
+        return self.emit("mask", [scores], window=window)
 
     def folded(self, result: int) -> Tensor:
         """A result that depends on constants alone."""

@@ -4,39 +4,35 @@ Rules take a :class:`Call` and return its result. Names and arguments are those 
 (``native_functions.yaml`` of PyTorch).
 """
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable
 from typing import Final
 
 from ..graph import Tensor
 from .call import Call, Result, Unsupported
 from .data_movement import SHAPE_RULES
 from .einsum import einsum
+from .masks import added_mask, attention, masked_fill, masked_sum, where
+from .pools import adaptive, first, pairs, pool
 from .recurrent import RECURRENT
 
 Rule = Callable[[Call], Result]
 
 
-def _pairs(value: int | Sequence[int], dims: int) -> tuple[int, ...]:
-    values = [value] if isinstance(value, int) else list(value)
-    return tuple(values * dims if len(values) == 1 else values)
-
-
 def _conv(call: Call) -> Result:
     weight: Tensor = call["weight"]
     dims = len(weight.shape) - 2
-    stride, dilation = (_pairs(call[a] or 1, dims) for a in ("stride", "dilation"))
+    stride, dilation = (pairs(call[a] or 1, dims) for a in ("stride", "dilation"))
     padding = call["padding"]
     if isinstance(padding, str):
         reach = [(k - 1) * d for k, d in zip(weight.shape[2:], dilation, strict=True)]
         start = tuple(r // 2 if padding == "same" else 0 for r in reach)
         end = tuple(r - r // 2 if padding == "same" else 0 for r in reach)
     else:
-        start = end = _pairs(padding, dims)
+        start = end = pairs(padding, dims)
     window = {"stride": stride, "start": start, "end": end, "dilation": dilation}
     inputs = [call["input"], weight, call["bias"]]
     if call["transposed"] or call.target.startswith("aten.conv_transpose"):
-        more = _pairs(call["output_padding"] or 0, dims)
+        more = pairs(call["output_padding"] or 0, dims)
         return call.emit(
             "conv_transpose", inputs, output_padding=more, groups=call["groups"], **window
         )
@@ -62,11 +58,8 @@ def _addmm(call: Call) -> Result:
     if second.constant and bias.constant and bias.shape == second.shape[1:]:
         turned = call.emit("transpose", [second], second.shape[::-1], order=(1, 0))
         return call.emit("linear", [first, turned, bias])
-    return call.emit("add", [call.emit("matmul", [first, second]), bias])
-
-
-def _attention(call: Call) -> Result:
-    return call.emit("attention", [call["query"], call["key"], call["value"], call["attn_mask"]])
+    product = call.emit("matmul", [first, second])
+    return added_mask(call, product, bias) or call.emit("add", [product, bias])
 
 
 def _batch_norm(call: Call) -> Result:
@@ -75,32 +68,24 @@ def _batch_norm(call: Call) -> Result:
             "normalises with statistics of the batch; export the model after model.eval()"
         )
     result = call.emit("batch_norm", [call["input"], call["weight"], call["bias"]])
-    return _first(call, result)
-
-
-def _first(call: Call, result: Tensor) -> Result:
-    """A result, with what others a decomposed norm has (statistics, which nobody reads)."""
-    if len(call.shapes) == 1:
-        return result
-    rest = [call.folded(i) for i in range(1, len(call.shapes))]
-    return (result, *rest)
+    return first(call, result)
 
 
 def _layer_norm(call: Call) -> Result:
     dims = len(call["normalized_shape"])
     result = call.emit("layer_norm", [call["input"], call["weight"], call["bias"]], dimensions=dims)
-    return _first(call, result)
+    return first(call, result)
 
 
 def _rms_norm(call: Call) -> Result:
     dims = len(call["normalized_shape"])
-    return _first(call, call.emit("rms_norm", [call["input"], call["weight"]], dimensions=dims))
+    return first(call, call.emit("rms_norm", [call["input"], call["weight"]], dimensions=dims))
 
 
 def _group_norm(call: Call) -> Result:
     groups = call["num_groups"] or call["group"]
     inputs = [call["input"], call["weight"], call["bias"]]
-    return _first(call, call.emit("group_norm", inputs, groups=groups))
+    return first(call, call.emit("group_norm", inputs, groups=groups))
 
 
 def _instance_norm(call: Call) -> Result:
@@ -108,59 +93,6 @@ def _instance_norm(call: Call) -> Result:
         return call.emit("batch_norm", [call["input"], call["weight"], call["bias"]])
     inputs = [call["input"], call["weight"], call["bias"]]
     return call.emit("group_norm", inputs, groups=call["input"].shape[1])
-
-
-def _pool(mode: str) -> Rule:
-    def rule(call: Call) -> Result:
-        dims = len(_pairs(call["kernel_size"], 1))
-        dims = max(dims, len(call["self"].shape) - 2)
-        kernel = _pairs(call["kernel_size"], dims)
-        stride = _pairs(call["stride"] or call["kernel_size"], dims)
-        start = _pairs(call["padding"] or 0, dims)
-        dilation = _pairs(call["dilation"] or 1, dims)
-        window = {"kernel": kernel, "stride": stride, "start": start, "dilation": dilation}
-        return _first(call, call.emit("pool", [call["self"]], mode=mode, **window))
-
-    return rule
-
-
-def _adaptive(mode: str) -> Rule:
-    def rule(call: Call) -> Result:
-        source: Tensor = call["self"]
-        dims = len(_pairs(call["output_size"], 1))
-        before, after = source.shape[-dims:], call.shape[-dims:]
-        if before == after:
-            return _first(call, source)
-        windows = [_even_windows(a, b) for a, b in zip(before, after, strict=True)]
-        even = [window for window in windows if window]
-        if len(even) < dims:
-            raise Unsupported(
-                f"windows of several sizes or distances: {_sides(before)} positions to "
-                f"{_sides(after)}; choose an output size that divides the feature map"
-            )
-        kernel, stride = zip(*even, strict=True)
-        window = {"kernel": kernel, "stride": stride, "start": (0,) * dims, "dilation": (1,) * dims}
-        return _first(call, call.emit("pool", [source], mode=mode, **window))
-
-    return rule
-
-
-def _even_windows(before: int, after: int) -> tuple[int, int] | None:
-    """Return size and stride of the windows of an adaptive pool; None if they differ.
-
-    Window i goes from floor(i n / m) to ceil((i + 1) n / m), of n positions to m (PyTorch,
-    aten/src/ATen/native/AdaptivePooling.h).
-    """
-    starts = [i * before // after for i in range(after)]
-    ends = [-(-(i + 1) * before // after) for i in range(after)]
-    sizes = {end - start for start, end in zip(starts, ends, strict=True)}
-    strides = {b - a for a, b in pairwise(starts)} or sizes
-    even = len(sizes) == len(strides) == 1 and after <= before
-    return (max(sizes), max(strides)) if even else None
-
-
-def _sides(sides: Sequence[int]) -> str:
-    return "x".join(map(str, sides))
 
 
 def _reduce(kind: str) -> Rule:
@@ -213,7 +145,7 @@ def _binary(kind: str) -> Rule:
     def rule(call: Call) -> Result:
         if call["rounding_mode"] is not None:
             raise Unsupported("a rounded quotient is not supported")
-        return call.emit(kind, [call["self"], call["other"]])
+        return masked_sum(call, kind) or call.emit(kind, [call["self"], call["other"]])
 
     return rule
 
@@ -228,21 +160,6 @@ def _softmax(call: Call) -> Result:
 
 def _embedding(call: Call) -> Result:
     return call.emit("embedding", [call["weight"], call["indices"]])
-
-
-def _masked(call: Call) -> Result:
-    if isinstance(call["value"], Tensor) and not call["value"].constant:
-        raise Unsupported("the value that fills masked positions must be constant")
-    if not call["mask"].constant:
-        raise Unsupported("the mask must be constant")
-    return call.emit("identity", [call["self"]])
-
-
-def _where(call: Call) -> Result:
-    maps = [t for t in (call["self"], call["other"]) if isinstance(t, Tensor) and not t.constant]
-    if not call["condition"].constant or len(maps) != 1 or maps[0].shape != call.shape:
-        raise Unsupported("only a constant mask over one feature map is supported")
-    return call.emit("identity", maps)
 
 
 def _is_infinite(call: Call) -> Result:
@@ -271,9 +188,11 @@ OPERATORS: Final[dict[str, Rule]] = {
         for name in (
             "conv1d",
             "conv2d",
+            "conv3d",
             "convolution",
             "conv_transpose1d",
             "conv_transpose2d",
+            "conv_transpose3d",
         )
     },
     "aten.linear": _linear,
@@ -282,7 +201,7 @@ OPERATORS: Final[dict[str, Rule]] = {
     "aten.bmm": _matmul,
     "aten.addmm": _addmm,
     "aten.baddbmm": _addmm,
-    "aten.scaled_dot_product_attention": _attention,
+    "aten.scaled_dot_product_attention": attention,
     "aten.batch_norm": _batch_norm,
     "aten.native_batch_norm": _batch_norm,
     "aten._native_batch_norm_legit_no_training": _batch_norm,
@@ -293,10 +212,12 @@ OPERATORS: Final[dict[str, Rule]] = {
     "aten.group_norm": _group_norm,
     "aten.native_group_norm": _group_norm,
     "aten.instance_norm": _instance_norm,
-    **{f"aten.{mode}_pool{d}d": _pool(mode) for mode in ("max", "avg") for d in (1, 2)},
-    "aten.max_pool2d_with_indices": _pool("max"),
-    **{f"aten.adaptive_{m}_pool{d}d": _adaptive(m) for m in ("max", "avg") for d in (1, 2)},
-    "aten._adaptive_avg_pool2d": _adaptive("avg"),
+    **{f"aten.{mode}_pool{d}d": pool(mode) for mode in ("max", "avg") for d in (1, 2, 3)},
+    "aten.max_pool2d_with_indices": pool("max"),
+    "aten.max_pool3d_with_indices": pool("max"),
+    **{f"aten.adaptive_{m}_pool{d}d": adaptive(m) for m in ("max", "avg") for d in (1, 2, 3)},
+    "aten._adaptive_avg_pool2d": adaptive("avg"),
+    "aten._adaptive_avg_pool3d": adaptive("avg"),
     # a sum is a mean but for a factor, a least value costs what a largest one does
     **dict.fromkeys(("aten.mean", "aten.sum"), _reduce("mean")),
     **dict.fromkeys(("aten.amax", "aten.amin"), _reduce("max")),
@@ -316,10 +237,11 @@ OPERATORS: Final[dict[str, Rule]] = {
     "aten.log_softmax": _softmax,
     "aten._log_softmax": _softmax,
     "aten.embedding": _embedding,
-    "aten.masked_fill": _masked,
-    "aten.where": _where,
+    "aten.masked_fill": masked_fill,
+    "aten.where": where,
     "aten.eq": _is_infinite,
     **{f"aten.{name}_like": _filled for name in ("full", "zeros", "ones")},
+    **{f"aten.new_{name}": _filled for name in ("full", "zeros", "ones")},
     **RECURRENT,
     "aten.einsum": einsum,
 }

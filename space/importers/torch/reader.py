@@ -13,11 +13,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from archloom.space.workload import Network
 
 from ..errors import ImportProblem
 from ..graph import Graph, Op, Tensor
-from .call import Call, Result, TakeApart, Unsupported
+from .call import Call, Known, Result, TakeApart, Unsupported
+from .constants import Constants
 from .data_movement import SHAPE_RULES
 from .operators import OPERATORS
 
@@ -98,6 +101,9 @@ class _Reading:
         self._inputs: list[str] = []
         self._outputs: list[str] = []
         self._names: set[str] = set()
+        self._constants = Constants(program)
+        self._makers: dict[str, tuple[Node, int | None]] = {}
+        self._known = Known(self._tensors, self._read_constant)
         signature = program.graph_signature
         self._learned = dict(signature.inputs_to_parameters)
         self._fixed = {**signature.inputs_to_buffers, **signature.inputs_to_lifted_tensor_constants}
@@ -142,8 +148,18 @@ class _Reading:
 
     def _bind(self, node: "Node", result: Result) -> None:
         self._results[node.name] = result
-        for tensor in result if isinstance(result, tuple) else (result,):
+        several = isinstance(result, tuple)
+        for i, tensor in enumerate(result if isinstance(result, tuple) else (result,)):
             self._tensors.setdefault(tensor.name, tensor)
+            self._makers.setdefault(tensor.name, (node, i if several else None))
+
+    def _read_constant(self, tensor: Tensor) -> NDArray[Any] | None:
+        """Return the values of a constant that nothing learned; None if they are not known."""
+        made = self._makers.get(tensor.name)
+        if made is None or not tensor.constant or tensor.learned:
+            return None
+        found = self._constants.read(*made)
+        return found if found is not None and found.shape == tensor.shape else None
 
     def _shape(self, node: "Node", value: object) -> tuple[int, ...] | None:
         sides = getattr(value, "shape", None)
@@ -174,9 +190,7 @@ class _Reading:
         known = [shape if shape is not None else () for shape in shapes]
         if values is None and not node.users:
             return  # an assertion
-        call = Call(
-            self._named(node), packet, _arguments(node, self._results), known, self._tensors
-        )
+        call = Call(self._named(node), packet, _arguments(node, self._results), known, self._known)
         self._take(node, call, several)
 
     def _take(self, node: "Node", call: Call, several: bool) -> None:

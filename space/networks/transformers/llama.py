@@ -11,13 +11,14 @@ token reads the cache of all tokens before it. Kernels are dense unless ``causal
 drops nearly half of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from archloom.space.workload import Network
 
 from .experts import Experts, routed
+from .ragged import Packed, attend, last_tokens, lengths_of
 from .transformer import Causal, Heads, SequenceBuilder, check_option
 
 
@@ -65,6 +66,7 @@ def llama_prefill(
     /,
     *,
     sequence_length: int = 512,
+    lengths: tuple[int, ...] = (),
     cached: int = 0,
     all_logits: bool = False,
     causal: bool = False,
@@ -78,20 +80,24 @@ def llama_prefill(
     Args:
         model: one of :data:`MODELS`.
         sequence_length: tokens of the prompt (the default is ours, as that of a decoded token).
-        cached: tokens before it, whose keys and values are in the cache.
-        all_logits: make logits for every token, not for the last one alone.
+        lengths: tokens of each of several prompts, packed without padding, in place of
+            ``sequence_length``.
+        cached: tokens before each, whose keys and values are in the cache.
+        all_logits: make logits for every token, not for the last one of each prompt alone.
         causal: a group in a loop nest leaves out tiles that the mask, or the window, drops.
 
     Raises:
-        ValueError: an empty prompt, or one longer than the window.
+        ValueError: an empty prompt, one longer than the window, or too many.
     """
     name = f"{model}_prefill"
-    return _chunk(name, MODELS[model], sequence_length, cached, all_logits, causal)
+    given = sequence_length, lengths
+    return _chunk(name, MODELS[model], given, cached, all_logits, causal)
 
 
 def mixtral_prefill(
     *,
     sequence_length: int = 512,
+    lengths: tuple[int, ...] = (),
     cached: int = 0,
     all_logits: bool = False,
     active_experts: int = 8,
@@ -101,29 +107,32 @@ def mixtral_prefill(
 
     Args:
         sequence_length: tokens of the prompt.
-        cached: tokens before it, whose keys and values are in the cache.
-        all_logits: make logits for every token, not for the last one alone.
+        lengths: tokens of each of several prompts, packed without padding, in place of
+            ``sequence_length``.
+        cached: tokens before each, whose keys and values are in the cache.
+        all_logits: make logits for every token, not for the last one of each prompt alone.
         active_experts: over how many experts of each layer the tokens are spread, evenly.
         causal: a group in a loop nest leaves out tiles that the mask drops.
 
     Raises:
-        ValueError: an empty prompt, or no such number of experts.
+        ValueError: an empty prompt, too many, or no such number of experts.
     """
     name = "mixtral_8x7b_prefill"
-    sizes = _with_active(name, active_experts)
-    return _chunk(name, sizes, sequence_length, cached, all_logits, causal)
+    sizes, given = _with_active(name, active_experts), (sequence_length, lengths)
+    return _chunk(name, sizes, given, cached, all_logits, causal)
 
 
-def mixtral_decode(*, sequence_length: int = 2048) -> Network:
+def mixtral_decode(*, sequence_length: int = 2048, lengths: tuple[int, ...] = ()) -> Network:
     """Return the pass of Mixtral 8x7B that makes one token, with two experts in each layer.
 
     Args:
         sequence_length: tokens that attention sees: those in the cache and the new one.
+        lengths: the same of each of several sequences, in place of ``sequence_length``.
 
     Raises:
-        ValueError: not even the new token.
+        ValueError: not even the new token, or too many sequences.
     """
-    return llama_decode("mixtral_8x7b", sequence_length=sequence_length)
+    return llama_decode("mixtral_8x7b", sequence_length=sequence_length, lengths=lengths)
 
 
 def _with_active(name: str, active: int) -> Decoder:
@@ -135,63 +144,78 @@ def _with_active(name: str, active: int) -> Decoder:
 
 
 def _chunk(
-    name: str, sizes: Decoder, length: int, cached: int, all_logits: bool, causal: bool
+    name: str,
+    sizes: Decoder,
+    given: tuple[int, tuple[int, ...]],
+    cached: int,
+    all_logits: bool,
+    causal: bool,
 ) -> Network:
     most = None if causal else sizes.window or None
-    check_option(name, "sequence_length", length, most=most)
+    lengths = lengths_of(name, *given, most)
     check_option(name, "cached", cached, least=0)
     sees = Causal(sizes.window) if causal else None
-    return _pass(name, sizes, length, cached, logits=length if all_logits else 1, sees=sees)
+    sequences = [(length, cached) for length in lengths]
+    return _pass(name, sizes, sequences, all_logits=all_logits, sees=sees)
 
 
-def llama_decode(model: str, /, *, sequence_length: int = 2048) -> Network:
+def llama_decode(
+    model: str, /, *, sequence_length: int = 2048, lengths: tuple[int, ...] = ()
+) -> Network:
     """Return the pass that makes one token.
 
     Args:
         model: one of :data:`MODELS`.
         sequence_length: tokens that attention sees: those in the cache and the new one. Of a
             model with a window, tokens before it are neither kept nor read.
+        lengths: the same of each of several sequences, in place of ``sequence_length``. Each gets
+            one token.
 
     Raises:
-        ValueError: not even the new token.
+        ValueError: not even the new token, or too many sequences.
     """
     name = f"{model}_decode"
-    check_option(name, "sequence_length", sequence_length)
-    return decode(name, MODELS[model], sequence_length)
+    return decode(name, MODELS[model], *lengths_of(name, sequence_length, lengths))
 
 
-def prefill(name: str, sizes: Decoder, length: int, *, all_logits: bool = False) -> Network:
-    """Return the pass of any decoder over a prompt of ``length``, as :func:`llama_prefill`."""
-    return _pass(name, sizes, tokens=length, cached=0, logits=length if all_logits else 1)
+def prefill(name: str, sizes: Decoder, *lengths: int, all_logits: bool = False) -> Network:
+    """Return the pass of any decoder over prompts of some lengths, as :func:`llama_prefill`."""
+    return _pass(name, sizes, [(length, 0) for length in lengths], all_logits=all_logits)
 
 
-def decode(name: str, sizes: Decoder, length: int) -> Network:
-    """Return the pass of any decoder that makes the ``length``-th token."""
-    return _pass(name, sizes, tokens=1, cached=length - 1, logits=1)
+def decode(name: str, sizes: Decoder, *lengths: int) -> Network:
+    """Return the pass of any decoder that makes the last of ``lengths`` tokens of sequences."""
+    return _pass(name, sizes, [(1, length - 1) for length in lengths])
 
 
 def _pass(
-    name: str, sizes: Decoder, tokens: int, cached: int, logits: int, sees: Causal | None = None
+    name: str,
+    sizes: Decoder,
+    sequences: Sequence[tuple[int, int]],
+    *,
+    all_logits: bool = False,
+    sees: Causal | None = None,
 ) -> Network:
-    """``tokens`` new ones after ``cached`` old ones; ``logits`` of all or of the last."""
+    """New tokens of sequences after cached ones; logits of all or of the last ones."""
     net = SequenceBuilder()
-    if sizes.window:
-        # the first of the new tokens sees itself and so many before it
-        cached = min(cached, sizes.window - 1)
+    # with a window, the first of the new tokens sees itself and so many before it
+    most = sizes.window - 1 if sizes.window else None
+    seen = [(new, cached if most is None else min(cached, most)) for new, cached in sequences]
+    packed = Packed.of(seen)
     # a tied table counts once, with the output layer
     entries = 0 if sizes.tied else sizes.vocabulary
-    x = net.input("tokens", sizes.features, tokens, entries=entries)
+    x = net.input("tokens", sizes.features, packed.tokens, entries=entries)
     for i in range(sizes.layers):
-        x = _attention(net, f"layer{i}", x, sizes.heads, cached, sees)
+        x = _attention(net, f"layer{i}", x, sizes.heads, packed, sees)
         x = _perceptron(net, f"layer{i}", x, sizes)
     x = net.rms_norm("norm", x)
-    last = x if logits == tokens else net.position(x, tokens - 1)
+    last = x if all_logits else last_tokens(net, x, packed)
     net.linear("logits", last, sizes.vocabulary, bias=False)
     return net.network(name)
 
 
 def _attention(
-    net: SequenceBuilder, name: str, source: str, heads: Heads, cached: int, sees: Causal | None
+    net: SequenceBuilder, name: str, source: str, heads: Heads, packed: Packed, sees: Causal | None
 ) -> str:
     features = net.channels(source)
     width = heads.count * heads.features
@@ -202,12 +226,7 @@ def _attention(
     key = net.rotary(f"{name}.turned_key", key)
     value = net.linear(f"{name}.value", x, width, bias=False)
     net.leave(key, value)
-    old_keys, old_values = (
-        (net.input(f"{name}.{part}", width, cached),) if cached else ()
-        for part in ("keys", "values")
-    )
-    scores = net.scores(f"{name}.scores", heads, query, *old_keys, key, sees=sees)
-    x = net.weigh(name, heads, scores, *old_values, value, sees=sees)
+    x = attend(net, name, heads, (query, key, value), packed, sees)
     x = net.linear(f"{name}.project", x, features, bias=False)
     return net.sum(f"{name}.add1", x, source)
 

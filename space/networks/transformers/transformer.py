@@ -55,6 +55,11 @@ class Causal:
     window: int = 0
 
 
+def masks(heads: Heads, sees: Causal | None) -> tuple[Mask | None, Mask | None]:
+    """Return the masks of products whose keys lie along k, and along c."""
+    return _mask("k", heads, sees), _mask("c", heads, sees)
+
+
 def _mask(keys: Literal["k", "c"], heads: Heads, sees: Causal | None) -> Mask | None:
     return None if sees is None else Mask(keys, heads.sharing, sees.window)
 
@@ -192,6 +197,17 @@ class SequenceBuilder(Builder):
         features = heads.count * heads.sharing * heads.features
         return self.read_as(context, features, m // heads.sharing)
 
+    def projected(
+        self, name: str, heads: Heads, source: Source, *, key_bias: bool = True
+    ) -> tuple[str, str, str]:
+        """Add projections of one map to ``NAME.query``, ``NAME.key`` and ``NAME.value``."""
+        features = heads.count * heads.features
+        return (
+            self.linear(f"{name}.query", source, features),
+            self.linear(f"{name}.key", source, features, bias=key_bias),
+            self.linear(f"{name}.value", source, features),
+        )
+
     def cached_attention(
         self,
         name: str,
@@ -207,9 +223,7 @@ class SequenceBuilder(Builder):
         New keys and values are ``NAME.key`` and ``NAME.value``, which may leave for the cache.
         """
         features = heads.count * heads.features
-        query = self.linear(f"{name}.query", source, features)
-        key = self.linear(f"{name}.key", source, features, bias=key_bias)
-        value = self.linear(f"{name}.value", source, features)
+        query, key, value = self.projected(name, heads, source, key_bias=key_bias)
         old_keys, old_values = (
             (self.input(f"{name}.{part}", features, cached),) if cached else ()
             for part in ("keys", "values")

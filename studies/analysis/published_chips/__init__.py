@@ -5,8 +5,8 @@ users too; chips without zeros are such files. Chips that skip zeros are compare
 their figures are ratios of several runs, or count zeros at random places, which the model spreads
 evenly: ``eyeriss_v2_networks.py``, ``scnn_networks.py`` and ``dual_side_products.py``, with
 ``random_zeros.py``. :mod:`.simulators` compares what other tools compute for the same layers, and
-``nvdla_networks.py`` runs NVDLA's convolution. ``catalogue.py`` lists all chips that come with
-archloom.
+``nvdla_networks.py`` runs NVDLA's convolution. ``vector_unit.py`` adds to the file of TPU v3 what
+its vector unit would do. ``catalogue.py`` lists all chips that come with archloom.
 """
 
 from typing import TYPE_CHECKING

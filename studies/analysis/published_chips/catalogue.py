@@ -24,6 +24,7 @@ def built_in() -> Mapping[str, Callable[[Tell], Chapter]]:
     from .simulators import gemmini, scale_sim, stream, zigzag
 
     files = {name: partial(_of_file, path) for name, path in own_chips().items()}
+    files["tpu_v3_efficientnet"] = partial(_with_vector_unit, own_chips()["tpu_v3_efficientnet"])
     in_python = (eyeriss_v2, scnn, dual_side_tensor_core)
     beside = (scale_sim, zigzag, stream, gemmini, nvdla)
     return (
@@ -35,6 +36,17 @@ def built_in() -> Mapping[str, Callable[[Tell], Chapter]]:
 
 def _of_file(path: Path, tell: Tell) -> Chapter:
     return chip_chapter(read_chip(path), tell)
+
+
+def _with_vector_unit(path: Path, tell: Tell) -> Chapter:
+    """Compute the chapter of TPU v3, with its depthwise layers on either unit."""
+    from .vector_unit import with_vector_unit
+
+    chip = read_chip(path)
+    (row,) = (row for row in chip.layers if row.name == "depthwise layers")
+    assert row.network is not None, "a file without a network is not read"
+    layers = [row.network.network.layers[i] for i in row.layers]
+    return with_vector_unit(chip_chapter(chip, tell), layers, chip.hardware.design)
 
 
 def _told(made: Callable[[], Chapter], step: str, tell: Tell) -> Chapter:

@@ -24,7 +24,8 @@ REMEMBERED: Final = f"{JETCAS}, table VI, quoted from memory"
 ARTEFACT: Final = "Sparseloop (Wu et al., MICRO 2022), artefact, figure 12"
 EVALUATIONS: Final = 32_000
 
-#: cycles until a PE's first product comes out after it has waited: seven stages (JETCAS 2019)
+#: cycles until a PE's first product comes out after it has waited: seven stages (JETCAS 2019,
+#: section IV, quoted from memory)
 REFILL: Final = 6
 
 Density = tuple[float, float]
@@ -308,7 +309,8 @@ one assumption after the other, with independent random zeros:
 - *PEs wait for windows*: PEs wait for the slowest one for each window of inputs, which is more than
   the chip waits.
 - *pipelines refilled*: additionally, the {REFILL + 1} stages of a PE's pipeline fill anew for each
-  window.
+  window. The number of stages is quoted from memory; one more or less changes these ratios by 2 to
+  4%.
 
 So evenly spread zeros and balanced PEs explain at most two thirds of the difference for MobileNet
 and AlexNet, and all of it for sparse AlexNet. With pipelines that fill anew MobileNet and AlexNet

@@ -182,13 +182,17 @@ def _summary(net: "Network", word_bits: int, known: "Entry | None") -> "Table":
     grid = Table.grid(padding=(0, 2))
     if known is not None:
         grid.add_row("  description", known.about)
-        chosen = ", ".join(f"{name}={value}" for name, value in known.options.items())
+        chosen = ", ".join(f"{name}={_shown(value)}" for name, value in known.options.items())
         grid.add_row("  options (--set) and defaults", chosen or "none")
         for i, note in enumerate(known.notes):
             grid.add_row("" if i else "  source", note)
     for label, text in _totals(net, word_bits):
         grid.add_row(f"  {label}", text)
     return grid
+
+
+def _shown(default: object) -> object:
+    return list(default) if isinstance(default, tuple) else default
 
 
 def _totals(net: "Network", word_bits: int) -> list[tuple[str, str]]:

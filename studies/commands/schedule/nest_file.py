@@ -35,7 +35,8 @@ class Nest(BaseModel):
     """Loops, outermost first; operands that are not named stay as short as can be.
 
     Layers ``in_parts`` run as one for each part of their results that others read. Where it is
-    ``dealt``, several cores share out the iterations of the outermost loop.
+    ``dealt``, several cores share out the iterations of the outermost loop: as many as follow one
+    another, or ``in_turn``, when they leave out tiles that a mask drops.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -44,6 +45,7 @@ class Nest(BaseModel):
     operands: list[Operand] = []
     in_parts: list[str] = []
     dealt: bool = False
+    in_turn: bool = False
 
 
 def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: str) -> LoopNest:
@@ -54,6 +56,11 @@ def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: s
     """
     from archloom.evaluators.fusion.nest import depths, nest_faults, nest_group, operand_names
 
+    if nest.in_turn and not nest.dealt:
+        raise ValueError(
+            f"{place}.in_turn: true, but only iterations that are dealt to cores can be taken in "
+            'turn; add "dealt": true'
+        )
     split = _split(nest, network, layers, place)
     loops = _loops(nest, network, layers, split, place)
     looped = tuple(loop.rank for loop in loops)
@@ -72,7 +79,7 @@ def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: s
             hint = did_you_mean(operand.stays, list(stays))
             raise ValueError(f"{here}: {operand.name} cannot stay for {operand.stays!r}; {hint}")
         depth[called.index(operand.name)] = stays[operand.stays]
-    found = LoopNest(loops, tuple(depth), split, nest.dealt)
+    found = LoopNest(loops, tuple(depth), split, nest.dealt, in_turn=nest.in_turn)
     if faults := list(nest_faults(group, found)):
         raise ValueError(f"{place}: {'; '.join(faults)}")
     return found

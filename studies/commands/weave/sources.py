@@ -1,5 +1,6 @@
 """Networks that a command line names: of the catalogue, of files, or tables of layers."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,7 +93,8 @@ def _split(text: str) -> tuple[str, list[str]]:
     name, colon, rest = text.rpartition(":")
     if not colon or "=" not in rest:
         return text, []
-    return name, rest.split(",")
+    # a list goes on up to the next name
+    return name, re.split(r",(?=[^,]*=)", rest)
 
 
 def _batch_of(text: str, settings: Sequence[str]) -> tuple[int | None, list[str]]:

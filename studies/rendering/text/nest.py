@@ -18,8 +18,8 @@ def loops_text(nest: Details) -> str:
 
 def _on_cores(loop: Details, text: str) -> str:
     """Say how many cores share out a loop; nothing if none do."""
-    count = loop.get("cores", 0)
-    return text.format(f"{count} core{'s' * (count > 1)}") if count else ""
+    count, in_turn = loop.get("cores", 0), " in turn" if loop.get("in_turn") else ""
+    return text.format(f"{count} core{'s' * (count > 1)}{in_turn}") if count else ""
 
 
 def resident_weights(nest: Details) -> list[str]:
@@ -105,7 +105,8 @@ def nest_lines(groups: Sequence[Details]) -> Iterator[str]:
 def _shape(nest: Details) -> str:
     """Return all of a nest but names, as a key."""
     loops = [
-        [loop.get(k) for k in ("size", "tile", "iterations", "cores")] for loop in nest["loops"]
+        [loop.get(k) for k in ("size", "tile", "iterations", "cores", "in_turn")]
+        for loop in nest["loops"]
     ]
     place = {loop["rank"]: at for at, loop in enumerate(nest["loops"])}
     operands: list[Any] = [

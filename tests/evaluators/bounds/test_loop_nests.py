@@ -21,7 +21,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
 from archloom.space.workload.network import Network
 
-from ...cases.random_nests import NestCase, random_case
+from ...cases.random_nests import NestCase, masked_in_turn, random_case
 from ...cases.small_designs import three_levels
 from ...cases.sweeps import sweep
 
@@ -106,3 +106,20 @@ def test_random_nests_cost_no_less(seed: int) -> None:
     if order is not None:
         chip = design(1 << 14, float(rng.choice([0.03, 0.125, 0.5, 2.0])), weights=keeps)
         check(case.network, [groups[i] for i in order], chip)
+
+
+@pytest.mark.parametrize("seed", sweep(range(300), sample=9))
+def test_cores_that_leave_out_masked_tiles_cost_no_less(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = masked_in_turn(rng)
+    rest = [(i,) for i in range(len(case.network.layers)) if i not in case.members]
+    groups = [FusionGroup(case.members, nest=case.nest), *map(FusionGroup, rest)]
+    order = group_order(case.network, [group.layers for group in groups])
+    plain = design(1 << 14, float(rng.choice([0.03, 0.125, 0.5, 2.0])))
+    spad, buffer, dram = plain.levels
+    mesh = ((2, 1), (1, 3), (2, 2))[seed % 3]
+    pes = mesh[0] * 2, mesh[1]
+    levels = replace(spad, mesh=pes), replace(buffer, mesh=mesh), dram
+    chip = replace(plain, pe_mesh=pes, levels=levels, vector_lanes=mesh[0] * mesh[1])
+    if order is not None:
+        assert check(case.network, [groups[i] for i in order], chip)

@@ -10,14 +10,14 @@ import pytest
 from archloom.evaluators.bounds.layer import design_and_prices
 from archloom.evaluators.bounds.level_capacity import Design, shares_of
 from archloom.evaluators.bounds.network.plans import layer_by_layer_pass
+from archloom.evaluators.bounds.network.whole_steps import _quotients, whole_shares
 from archloom.evaluators.bounds.network.work import network_work
-from archloom.evaluators.bounds.whole_steps import _quotients, whole_shares
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.presets import preset
 from archloom.space.hardware import Hardware
 from archloom.space.networks.registry import network
-from archloom.space.workload import DIMS, NO_ZEROS, C, K, N, P, R
+from archloom.space.workload import DIMS, INPUTS, NO_ZEROS, OUTPUTS, WEIGHTS, C, K, N, P, R
 
 from ...source_tree import ROOT
 
@@ -32,11 +32,12 @@ def meshed(axes: dict[tuple[int, int], tuple[int, tuple[int, ...]]]) -> Design:
     fanout, dims = np.ones_like(design.fanout), np.zeros_like(design.dims)
     for place, (children, unrolled) in axes.items():
         fanout[place], dims[place] = children, sum(1 << d for d in unrolled)
-    return design._replace(fanout=fanout, dims=dims)
+    return design._replace(fanout=fanout, dims=dims, multicast=np.ones_like(design.multicast))
 
 
-def most_at_once(design: Design, bounds: np.ndarray) -> float:
-    """MACs that work on average under the best whole factors; images count in fractions."""
+def most_at_once(design: Design, bounds: np.ndarray, of: tuple[int, ...] = SOME) -> float:
+    """MACs that work on average under the best whole factors of some dimensions; images count in
+    fractions."""
     picks = []
     for level, axis in np.argwhere(design.fanout > 1):
         children, dims = int(design.fanout[level, axis]), int(design.dims[level, axis])
@@ -49,6 +50,7 @@ def most_at_once(design: Design, bounds: np.ndarray) -> float:
         working = [
             min(size, s) if d == N else size / ceil(size / s)
             for d, size, s in zip(SOME, sizes, spatial, strict=True)
+            if d in of
         ]
         best = max(best, prod(working))
     return best
@@ -65,13 +67,22 @@ def test_factors_are_whole_numbers(apart: bool) -> None:
         two = {(0, 1): (first, (C, R)), (3, 0): (second, (N, K, P))}
         more = {(2, 0): (min(third, 3), (K, C))} if apart else {(3, 1): (third, (N, K, P))}
         design = meshed(two | more)
-        loose = shares_of(design, bounds[None])
+        # with whole taps, too, as bounds of networks have it
+        loose = shares_of(design._replace(strict=bool(rng.integers(2))), bounds[None])
         shares = whole_shares(design, bounds[None], loose)
         whole = float(shares.at_once[0])
         best = most_at_once(design, bounds)
         assert best <= whole * (1 + 1e-12)
         if apart:
             assert whole == pytest.approx(best)
+        sent = shares.shares[0, -1] * (1 + 1e-12)
+        for tensor, of in ((WEIGHTS, (N, P)), (INPUTS, (K,)), (OUTPUTS, (C, R))):
+            assert (
+                most_at_once(design, bounds, of)
+                <= sent[tensor]
+                <= loose.shares[0, -1, tensor] * (1 + 1e-9)
+            )
+        assert best <= shares.shared[0, -1] * (1 + 1e-12)
         closer += whole < float(loose.at_once[0]) * (1 - 1e-12)
     assert closer > 20
 

@@ -30,6 +30,8 @@ LENGTH = 6
 NETWORKS = {
     "decode": decode("decode", TINY, LENGTH),
     "prefill": prefill("prefill", TINY, LENGTH),
+    "ragged_decode": decode("ragged_decode", TINY, 6, 6, 3, 1),
+    "ragged_prefill": prefill("ragged_prefill", TINY, 5, 2, 2, 2, 1),
     "bert": bert("bert", 2, 8, 2, sequence_length=5),
     "xlnet": xlnet("xlnet", 2, 8, 2, sequence_length=5),
     "ncf": ncf(),

@@ -23,6 +23,11 @@ def test_what_is_no_nest(loops: tuple[NestLoop, ...], depth: tuple[int, ...], me
         LoopNest(loops, depth)
 
 
+def test_only_what_cores_share_out_is_taken_in_turn() -> None:
+    with pytest.raises(ValueError, match="only iterations that are dealt to cores"):
+        LoopNest(ONE, (0, STREAMED), in_turn=True)
+
+
 def test_a_nest_takes_the_place_of_tiles() -> None:
     nest = LoopNest(ONE, (0, STREAMED))
     for other in (
@@ -40,8 +45,10 @@ def test_nests_come_back_from_json(data: st.DataObject) -> None:
     ranks = data.draw(st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True))
     loops = tuple(NestLoop(rank, data.draw(st.integers(1, 99))) for rank in ranks)
     depth = data.draw(st.lists(st.integers(STREAMED, len(loops)), max_size=9).map(tuple))
-    nest = LoopNest(loops, depth, dealt=data.draw(st.booleans()))
+    dealt = data.draw(st.booleans())
+    nest = LoopNest(loops, depth, dealt=dealt, in_turn=dealt and data.draw(st.booleans()))
     assert LoopNest.from_dict(nest.to_dict()) == nest
     assert ("dealt" in nest.to_dict()) == nest.dealt
+    assert ("in_turn" in nest.to_dict()) == nest.in_turn
     plan = FusionPlan((FusionGroup((0, 1), nest=nest), FusionGroup((2,))))
     assert FusionPlan.from_list(plan.to_list()) == plan

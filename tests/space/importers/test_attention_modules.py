@@ -1,5 +1,6 @@
 """Attention of PyTorch's own modules: parameters, work by algebra, the catalogue's patterns."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,15 @@ def test_a_layer_of_a_decoder(first, batch_first):
     assert "copy" not in operators
 
 
-def test_a_causal_mask_changes_nothing():
+def test_a_causal_mask_changes_nothing_but_the_mask():
     plain = nn.TransformerDecoderLayer(48, 4, 96, batch_first=True)
     shapes = ((1, 20, 48), (1, 10, 48))
-    assert explain_difference(exported(Masked(20), *shapes), exported(plain, *shapes)) == []
+    masked = exported(Masked(20), *shapes)
+    masks = [str(layer.mask) for layer in masked.layers if layer.mask]
+    # attention to itself has one, that to the memory has none
+    assert masks == ["causal"] * 3
+    without = replace(masked, layers=tuple(replace(each, mask=None) for each in masked.layers))
+    assert explain_difference(without, exported(plain, *shapes)) == []
 
 
 @pytest.mark.parametrize("batch", [1, 3])

@@ -15,7 +15,7 @@ from ...cases.graph_maker import GraphMaker
 KINDS = (
     *("reshape", "transpose", "slice", "concat", "expand", "copy"),
     *("act", "two", "scalar", "norm", "mean", "softmax", "layer_norm", "group_norm"),
-    *("linear", "matmul", "conv", "pool"),
+    *("linear", "matmul", "conv", "pool", "masked"),
 )
 MOST = 600
 
@@ -25,7 +25,7 @@ class Drawn(GraphMaker):
 
     def __init__(self, draw: st.DrawFn) -> None:
         batch = draw(st.sampled_from([1, 1, 2, 3]))
-        rest = draw(st.lists(st.sampled_from([1, 2, 3, 4, 6]), min_size=1, max_size=3))
+        rest = draw(st.lists(st.sampled_from([1, 2, 3, 4, 6]), min_size=1, max_size=4))
         super().__init__(x=(batch, *rest))
         self.draw = draw
         self.macs = 0
@@ -112,6 +112,18 @@ class Drawn(GraphMaker):
     def make_softmax(self, x: str, shape: tuple[int, ...]) -> str:
         return self.op("softmax", [x], shape, axis=self.draw(st.integers(0, len(shape) - 1)))
 
+    def make_masked(self, x: str, shape: tuple[int, ...]) -> str:
+        """Attention of a map to itself, in which a query sees its own key and those before it."""
+        if len(shape) < 2 or prod(shape[:-1]) * shape[-2] > MOST or shape[-2] == 1:
+            return ""
+        *lead, rows, features = shape
+        order = (*range(len(lead)), len(lead) + 1, len(lead))
+        scores = self.op("matmul", [x, self.transpose(x, *order)], (*lead, rows, rows))
+        masked = self.op("mask", [scores], (*lead, rows, rows), window=0)
+        shares = self.op("softmax", [masked], (*lead, rows, rows), axis=len(lead) + 1)
+        self.macs += 2 * prod(lead) * rows * rows * features
+        return self.op("matmul", [shares, x], shape)
+
     def make_layer_norm(self, x: str, shape: tuple[int, ...]) -> str:
         last = self.draw(st.integers(1, len(shape)))
         inputs = [x, self.weight(*shape[-last:]), self.weight(*shape[-last:])]
@@ -147,14 +159,14 @@ class Drawn(GraphMaker):
         return self.op("matmul", [x, y], (*batch, m, n))
 
     def make_conv(self, x: str, shape: tuple[int, ...]) -> str:
-        if not 3 <= len(shape) <= 4 or prod(shape[2:]) * shape[0] * 4 > MOST:
+        if not 3 <= len(shape) <= 5 or prod(shape[2:]) * shape[0] * 4 > MOST:
             return ""
         made = self.conv(x, 4, 3, self.draw(st.integers(1, 2)), padding=1)
         self.macs += prod(self.shape(made)) * shape[1] * 3 ** (len(shape) - 2)
         return made
 
     def make_pool(self, x: str, shape: tuple[int, ...]) -> str:
-        if not 3 <= len(shape) <= 4:
+        if not 3 <= len(shape) <= 5:
             return ""
         return self.pool(x, "max", 3, self.draw(st.integers(1, 2)), 1)
 

@@ -23,7 +23,7 @@ from archloom.space.workload.isomorphism import explain_difference
 from archloom.space.workload.network import Network
 
 from ...cases.sweeps import sweep
-from .models import convolutional, sequences, upsampling
+from .models import convolutional, sequences, upsampling, volumes
 
 
 def by_trace(model: nn.Module, inputs: tuple[torch.Tensor, ...], path: Path) -> Network:
@@ -102,6 +102,9 @@ CASES = {
     "projected": Case(
         partial(sequences.Recurrent, nn.LSTM, num_layers=2, proj_size=4), (1, 5, 12), routes=()
     ),
+    "3d resnet": Case(volumes.VideoResNet, (1, 3, 8, 16, 16), routes=(by_trace, by_graph)),
+    "(2+1)d resnet": Case(partial(volumes.VideoResNet, volumes.space_then_time), (2, 3, 8, 16, 16)),
+    "3d unet": Case(volumes.VolumeUNet, (1, 1, 8, 12, 16)),
     "decoder": Case(sequences.Decoder, (1, 12, 64), routes=(by_graph,)),
 }
 

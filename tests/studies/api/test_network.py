@@ -31,6 +31,7 @@ def printed(*arguments: str) -> dict[str, Any]:
         ("resnet18", {}, []),
         ("bert_base", {"sequence_length": 64}, ["--set", "sequence_length=64"]),
         ("resnet18", {"batch": 3}, ["--batch", "3"]),
+        ("llama32_1b_decode", {"lengths": (64, 9)}, ["--set", "lengths=64,9"]),
     ],
 )
 def test_a_network_of_the_catalogue(source: str, options: dict[str, Any], words: list[str]) -> None:

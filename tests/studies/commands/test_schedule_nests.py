@@ -159,6 +159,42 @@ def test_cores_share_out_the_outermost_loop(source: str, tmp_path: Path) -> None
     assert {**repeated, "cpu_s": 0} == {**found, "cpu_s": 0}
 
 
+def test_cores_that_take_turns_leave_out_what_a_mask_drops(tmp_path: Path) -> None:
+    source, plan, again = (tmp_path / name for name in ("causal.yaml", "plan.json", "again.json"))
+    source.write_text("""
+        ranks: {h: 4, q: 48, k: q, d: 8}
+        causal: {queries: q, keys: k}
+        einsums:
+          - S[h,q,k] = Q[h,q,d] * K[h,k,d]
+          - P[h,q,k] = softmax(S[h,q,k], k)
+          - O[h,q,d] = P[h,q,k] * V[h,k,d]
+        """)
+    nest = {"loops": [{"rank": "queries", "tile": 8}, HEADS, {"rank": "keys", "tile": 8}]}
+    nest["operands"] = [{"name": "O", "stays": "heads"}]
+    edps, tiles = [], []
+    for shared in ({"dealt": True}, {"dealt": True, "in_turn": True}):
+        plan.write_text(json.dumps([{"layers": ["S", "P", "O"], "nest": {**nest, **shared}}]))
+        found = json.loads(shown(str(source), "--plan", str(plan), "--json", effort=ON_TWO_CORES))
+        edps.append(found["latency_cycles"] * found["energy_pj"])
+        tiles.append(found["groups"][0]["tiles"])
+    # of six tiles of queries one core has the first, third and fifth
+    assert tiles == [4 * 36, 4 * 21]
+    assert edps[1] < edps[0]
+    details = found["groups"][0]["nest"]
+    assert details["in_turn"]
+    assert details["masked"]["tiles"] == 21
+    assert details["masked"]["all_tiles"] == 36
+    again.write_text(json.dumps(found))
+    repeated = json.loads(shown(str(source), "--plan", str(again), "--json", effort=ON_TWO_CORES))
+    assert {**repeated, "cpu_s": 0} == {**found, "cpu_s": 0}
+    text = " ".join(shown(str(source), "--plan", str(plan), effort=ON_TWO_CORES).split())
+    assert "for queries: 8 of 48 (6 iterations on 2 cores in turn)" in text
+    assert "causal mask: 21 of 36 tiles of queries x keys are computed" in text
+    plan.write_text(json.dumps([{"layers": ["S", "P", "O"], "nest": {**nest, "in_turn": True}}]))
+    message = said(str(source), "--plan", str(plan), effort=ON_TWO_CORES)
+    assert "groups.0.nest.in_turn: true, but only iterations that are dealt" in message
+
+
 def test_what_cores_cannot_share_out_is_refused_by_name(source: str, tmp_path: Path) -> None:
     whole = plan_of(tmp_path, [QUERIES, HEADS], STAYS)
     done = CliRunner().invoke(app, ["schedule", source, "--plan", whole, *ON_TWO_CORES])

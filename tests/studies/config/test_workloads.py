@@ -45,6 +45,19 @@ def test_a_label_is_the_name_with_the_options_in_the_order_of_the_network(tmp_pa
     assert labels(tmp_path, {"network": "chain", "batch": 1}) == ["chain"]
 
 
+def test_lengths_of_sequences_are_a_list(tmp_path: Path) -> None:
+    entry = {"network": "llama32_1b_decode", "lengths": [64, 9, 9]}
+    assert load_workload(entry, tmp_path) == network("llama32_1b_decode", lengths=(9, 64, 9))
+    assert labels(tmp_path, entry) == ["llama32_1b_decode(lengths=[64, 9, 9])"]
+    wrong = entry | {"lengths": [64, "9"], "sequence_length": 64}
+    with pytest.raises(EntryError) as caught:
+        load_workload(wrong, tmp_path)
+    assert [(str(fault.place), fault.message) for fault in caught.value.faults] == [
+        ("lengths", "lengths is [64, '9'], must be a list of whole numbers such as [2048, 512]"),
+        ("lengths", "sequence_length and lengths say the same; leave one of them out"),
+    ]
+
+
 def test_files_are_called_as_they_are_and_all_labels_differ(tmp_path: Path) -> None:
     for name in ("tiny_mlp.json", "a.json", "sub/a.json", "a-2.json", "x\n[red]<b>.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -2,8 +2,8 @@
 
 ``loops.py`` has the iterations of one loop, ``masked.py`` the tiles of two loops over queries and
 keys of which a mask leaves something, ``cells.py`` those that are looked at where it drops others,
-``when_used.py`` those in which members run and operands are read, and ``walked_loops.py`` all loops
-of a nest together.
+``when_used.py`` those in which members run and operands are read, ``walked_loops.py`` all loops of
+a nest together, and ``side_by_side.py`` those of cores that take iterations in turn.
 """
 
 from typing import TYPE_CHECKING
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
         TileGrid as TileGrid,
         seen_tiles as seen_tiles,
     )
-    from .walked_loops import WalkedLoops as WalkedLoops
+    from .side_by_side import shares_in_turn as shares_in_turn
+    from .walked_loops import CoreShare as CoreShare, WalkedLoops as WalkedLoops
     from .when_used import (
         ALL as ALL,
         BOTH as BOTH,

@@ -47,6 +47,8 @@ class MaskedCells:
         times: int64[n], tiles of queries and keys that each stands for.
         tiles: that are looked at.
         place: int64[m], the place of each, in the order of the other loops, then of tiles.
+        live: bool[n], which of them this core runs, if it waits in some for others; else None.
+        there: bool[n], those up to the last one that it runs; None as above.
     """
 
     index: tuple[Ints, ...]
@@ -54,6 +56,8 @@ class MaskedCells:
     times: Ints
     tiles: ShownTiles
     place: Ints
+    live: Bools | None = None
+    there: Bools | None = None
 
 
 def shown_tiles(
@@ -67,10 +71,18 @@ def shown_tiles(
         what: bool[queries, keys], all that tiles differ in but size.
         loops: over queries and keys, with all iterations.
     """
+    return tiles_of_kinds([grid.live, *size_kinds(loops), *what], grid)
+
+
+def size_kinds(loops: tuple[LoopIterations, LoopIterations]) -> list[Bools]:
+    """Return bool[queries, keys], tiles of another size than the first, along queries and keys."""
     queries, keys = (loop.tile != loop.tile[0] for loop in loops)
-    sizes = np.broadcast_arrays(queries[:, None], keys)
-    kinds = _kinds([grid.live, *sizes, *what])
-    live = grid.live
+    return list(np.broadcast_arrays(queries[:, None], keys))
+
+
+def tiles_of_kinds(what: Iterable[Bools], grid: TileGrid) -> ShownTiles:
+    """Return the tiles that are looked at, given bool[queries, keys], all that they differ in."""
+    kinds, live = _kinds(what), grid.live
     if grid.outer != QUERIES:
         kinds, live = kinds.T, live.T
     begins = np.ones_like(live)

@@ -97,6 +97,32 @@ def turns(size: int, tile: int, cores: int) -> tuple[Turns, ...]:
     return (all_but_last, last) if working > 1 else (last,)
 
 
+def turns_in_order(size: int, tile: int, cores: int) -> tuple[Turns, ...]:
+    """Share out the iterations of a loop in turn: of n cores the first one runs those with number
+    0, n, 2n and so on, the next one 1, n + 1 and so on.
+
+    There are as many cores as :func:`turns` has.
+    """
+    count = -(-size // tile)
+    most = -(-count // cores)
+    working = -(-count // most)
+    # so many cores run as many as any, and the others one fewer
+    full = count - (most - 1) * working
+    whole = shown(most * tile, tile)
+    if full < working and most > 1:
+        # both parts begin and end something: some cores stop at the end of the first one
+        whole = _beside(shown((most - 1) * tile, tile), shown(tile, tile))
+    rest = size - (count - 1) * tile
+    ends = whole.index == most - 1
+    shares = [Turns(full, most * tile, whole)]
+    if rest < tile:
+        last = replace(whole, tile=np.where(ends, rest, tile))
+        shares = [Turns(full - 1, most * tile, whole), Turns(1, (most - 1) * tile + rest, last)]
+    fewer = replace(whole, count=most - 1)
+    shares.append(Turns(working - full, (most - 1) * tile, fewer))
+    return tuple(share for share in shares if share.cores)
+
+
 def _beside(first: LoopIterations, other: LoopIterations) -> LoopIterations:
     """Return iterations with others after them."""
     return LoopIterations(

@@ -10,6 +10,7 @@ loops over both count as one, over the tiles that run.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
 from typing import TypeVar
@@ -30,6 +31,25 @@ _Value = TypeVar("_Value", bound=np.generic)
 _Tiles = Callable[[MaskedUses], Bools]
 
 
+@dataclass(frozen=True, eq=False)
+class CoreShare:
+    """What some cores run of a nest whose outermost loop is shared out.
+
+    Attributes:
+        cores: how many do the same.
+        size: indices of the outermost loop's rank that each covers.
+        loop: its iterations of that loop.
+        masked: where a mask drops iterations, in which of the others things are used.
+        cells: iterations that are looked at, where the mask leaves other ones to other cores.
+    """
+
+    cores: int
+    size: int
+    loop: LoopIterations
+    masked: MaskedUses | None = None
+    cells: MaskedCells | None = None
+
+
 class WalkedLoops:
     """Iterations of a nest around a group that are looked at.
 
@@ -40,9 +60,10 @@ class WalkedLoops:
         group: what runs.
         nest: that obeys :func:`nest_faults`.
         held: operands that lie in the buffer whatever the nest does.
-        whole: tiles that a mask drops run, too; so they do where cores share out a loop.
-        outermost: iterations of the outermost loop, if others than usual are to be looked at; some
-            may be after the last one.
+        whole: tiles that a mask drops run, too; so they do where cores share out a loop, unless
+            they take its iterations in turn.
+        share: of a core, if cores share out the outermost loop; some of the iterations that are
+            looked at may be after its last one.
     """
 
     def __init__(
@@ -51,21 +72,24 @@ class WalkedLoops:
         nest: LoopNest,
         held: frozenset[int] = frozenset(),
         whole: bool = False,
-        outermost: LoopIterations | None = None,
+        share: CoreShare | None = None,
     ) -> None:
         self.group, self.nest = group, nest
         self._held = held
         self._place = {loop.rank: at for at, loop in enumerate(nest.loops)}
         self.uses = uses(group, nest)
         #: where a mask drops iterations, in which of the others things are used
-        self.masked = None if whole or nest.dealt else masked_uses(group, nest)
+        self.masked = share.masked if share else None
+        if share is None and not whole and (nest.in_turn or not nest.dealt):
+            self.masked = masked_uses(group, nest)
+        self._share = share
         tiled = self.masked.places if self.masked else ()
         self.loops = [
             (every if at in tiled else shown)(group.ranks.sizes[loop.rank], loop.tile)
             for at, loop in enumerate(nest.loops)
         ]
-        if outermost is not None:
-            self.loops[0] = outermost
+        if share is not None:
+            self.loops[0] = share.loop
         self.shape: tuple[int, ...] = tuple(len(loop.index) for loop in self.loops)
         # of members, operands, and loops, as they are asked for; none depends on what stays
         self._runs: dict[int, Bools] = {}
@@ -77,14 +101,14 @@ class WalkedLoops:
     @cached_property
     def cells(self) -> MaskedCells:
         """Iterations that are looked at, where a mask drops others."""
-        assert self.masked, "only where a mask drops iterations"
-        masked, operands = self.masked, self.group.operands
+        masked = self.masked
+        assert masked, "only where a mask drops iterations"
+        if self._share is not None and self._share.cells is not None:
+            return self._share.cells
         pair = [self.loops[at] for at in masked.places]
-        grid = masked.grid
-        what = [grid.first_key, grid.last_key]
-        what += [grid.first(some, *self._stay(t)) for t, some in enumerate(masked.operands)]
-        what += [self._once(t) for t, operand in enumerate(operands) if operand.kind == "made"]
-        tiles = shown_tiles(grid, (*masked.members, *what), (pair[0], pair[1]))
+        tiles = shown_tiles(
+            masked.grid, told_apart(self.group, self.nest, masked), (pair[0], pair[1])
+        )
         return masked_cells(self.loops, masked.places, tiles)
 
     @cached_property
@@ -96,10 +120,17 @@ class WalkedLoops:
     @property
     def count(self) -> int:
         """All iterations."""
-        if self.masked:
-            others = [x.count for at, x in enumerate(self.loops) if at not in self.masked.places]
-            return prod(others) * int(self.masked.grid.live.sum())
-        return prod(loop.count for loop in self.loops)
+        return self._count(self.masked.grid.live if self.masked else None)
+
+    @property
+    def rounds(self) -> int:
+        """All iterations, and those in which it waits for other cores between them or after."""
+        return self._count(self.cells.tiles.live if self.masked else None)
+
+    def _count(self, live: Bools | None) -> int:
+        tiled = self.masked.places if self.masked else ()
+        others = prod(x.count for at, x in enumerate(self.loops) if at not in tiled)
+        return others if live is None else others * int(live.sum())
 
     def _spread(self, at: int, values: NDArray[_Value]) -> NDArray[_Value]:
         if self.masked:
@@ -111,22 +142,20 @@ class WalkedLoops:
         drops any."""
         if not self.masked:
             return found
-        return found & where(self.masked).ravel()[self.cells.tile]
+        some = found & where(self.masked).ravel()[self.cells.tile]
+        return some if self.cells.live is None else some & self.cells.live
 
     def _stay(self, t: int, depth: int | None = None) -> tuple[int, ...]:
         """Axes of tiles along which an operand does not lie and stays; its depth or another."""
         assert self.masked, "only where a mask drops iterations"
-        least, ranks = self.nest.depth[t] if depth is None else depth, self.group.operands[t].ranks
-        places = enumerate(self.masked.places)
-        return tuple(a for a, at in places if at >= least and self.nest.loops[at].rank not in ranks)
+        return _stay_axes(
+            self.group, self.nest, self.masked, t, self.nest.depth[t] if depth is None else depth
+        )
 
     def _once(self, t: int) -> Bools:
         """Of the tiles in which a result is made, those in which it leaves."""
         assert self.masked, "only where a mask drops iterations"
-        operand = self.group.operands[t]
-        reduced = self.reducing(operand.maker)
-        axes = (a for a in self._stay(t, 0) if self.masked.places[a] not in reduced)
-        return self.masked.grid.first(self.masked.members[operand.maker], *axes)
+        return _leaving_tiles(self.group, self.nest, self.masked, t)
 
     def _in(self, at: int, use: int) -> Bools:
         """Which iterations of a loop are in a use of it."""
@@ -148,6 +177,8 @@ class WalkedLoops:
     @cached_property
     def there(self) -> Bools:
         """bool[..., 1], iterations up to the last one."""
+        if self.masked and self.cells.there is not None:
+            return self.cells.there
         return self._spread(0, self.loops[0].index < self.loops[0].count)
 
     def _all(self, conditions: Iterator[Bools]) -> Bools:
@@ -203,4 +234,39 @@ class WalkedLoops:
 
     def reducing(self, m: int) -> list[int]:
         """Loops over which a member adds up."""
-        return [at for at, x in enumerate(self.nest.loops) if x.rank in self.group.reduced[m]]
+        return _reducing(self.group, self.nest, m)
+
+
+def _reducing(group: NestGroup, nest: LoopNest, m: int) -> list[int]:
+    return [at for at, x in enumerate(nest.loops) if x.rank in group.reduced[m]]
+
+
+def _stay_axes(
+    group: NestGroup, nest: LoopNest, masked: MaskedUses, t: int, least: int
+) -> tuple[int, ...]:
+    ranks, places = group.operands[t].ranks, enumerate(masked.places)
+    return tuple(a for a, at in places if at >= least and nest.loops[at].rank not in ranks)
+
+
+def _leaving_tiles(group: NestGroup, nest: LoopNest, masked: MaskedUses, t: int) -> Bools:
+    maker = group.operands[t].maker
+    reduced = _reducing(group, nest, maker)
+    axes = (a for a in _stay_axes(group, nest, masked, t, 0) if masked.places[a] not in reduced)
+    return masked.grid.first(masked.members[maker], *axes)
+
+
+def told_apart(group: NestGroup, nest: LoopNest, masked: MaskedUses) -> list[Bools]:
+    """Return bool[queries, keys], all that tiles which run differ in, but their sizes."""
+    grid, operands = masked.grid, group.operands
+    axes = [_stay_axes(group, nest, masked, t, nest.depth[t]) for t in range(len(operands))]
+    return [
+        *masked.members,
+        grid.first_key,
+        grid.last_key,
+        *(grid.first(some, *axes[t]) for t, some in enumerate(masked.operands)),
+        *(
+            _leaving_tiles(group, nest, masked, t)
+            for t, operand in enumerate(operands)
+            if operand.kind == "made"
+        ),
+    ]

@@ -213,11 +213,15 @@ def _others(group: NestGroup, m: int, ranks: MaskedRanks) -> frozenset[int]:
     return frozenset((*rows, *keys)) - free - {ranks.queries, ranks.keys}
 
 
-def masked_uses(group: NestGroup, nest: LoopNest) -> MaskedUses | None:
+def masked_uses(group: NestGroup, nest: LoopNest, rows: slice | None = None) -> MaskedUses | None:
     """Return in which tiles of queries and keys things are used; None if all run.
 
     As :func:`uses` has it, of the tiles that run. What comes first or last of them comes in the
     order of the loops.
+
+    Args:
+        group, nest: all that runs.
+        rows: tiles of queries of one core, if it does not run all.
     """
     places = {loop.rank: at for at, loop in enumerate(nest.loops)}
     ranks = masked_ranks(group, frozenset(places))
@@ -232,6 +236,8 @@ def masked_uses(group: NestGroup, nest: LoopNest) -> MaskedUses | None:
     grid = TileGrid.between(*ranks.seen(tile, tile_keys), count, outer)
     if grid.live.all():
         return None
+    if rows is not None:
+        grid = TileGrid(grid.live[rows], outer)
     members = [grid.live] * len(group.layers)
     for m in reversed(range(len(members))):
         if {ranks.queries, ranks.keys} <= group.own[m]:

@@ -17,7 +17,6 @@ from archloom.search.mapping.exact.subproblem import (
     Traffic,
     ends,
     fill_cycles,
-    free_cycles,
     least_fill,
     moved,
     new_tile,
@@ -234,16 +233,14 @@ def opened_at(subproblem: Subproblem, packed: int, factors: Ints, level: int) ->
 
 @helper
 def _no_more(search: LabelSetting, units: Floats, than: Floats) -> bool:
-    """Whether no port that can decide cycles moves more than in the other label, or than there
-    is time for in every mapping.
+    """Whether no port that can decide cycles moves more than in the other label.
+
+    Not even what all mappings have time for: loops outside may move more through the same port.
     """
-    ports, levels = search.costs.prices.ports, units.shape[0]
+    ports = search.costs.prices.ports
     for port in range(len(search.live)):
-        if search.live[port]:
-            here = moved(ports, port, units)
-            free = free_cycles(ports, port, levels, search.cycles, search.inner)
-            if here > moved(ports, port, than) and here > ports.rate[port] * free:
-                return False
+        if search.live[port] and moved(ports, port, units) > moved(ports, port, than):
+            return False
     return True
 
 

@@ -59,7 +59,6 @@ if TYPE_CHECKING:
         binding as binding,
         chosen as chosen,
         energy_below as energy_below,
-        free_cycles as free_cycles,
         moved as moved,
         open_ports as open_ports,
         ports_of as ports_of,

@@ -4,7 +4,7 @@
 ``benchmarks/agreement/record_simulators.py`` writes it. ``recorded_rows.py`` reads it.
 ``scale_sim_arrays.py``, ``zigzag_costs.py`` (with ``zigzag_mapping.py``), ``stream_chains.py`` and
 ``gemmini_layers.py`` put the same array, loops and memories together as a design and a mapping, and
-compare. Gemmini's cycles are published.
+compare. Gemmini's cycles are published; ``gemmini_software.py`` follows the software behind them.
 """
 
 from typing import TYPE_CHECKING

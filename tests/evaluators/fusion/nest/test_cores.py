@@ -9,6 +9,7 @@ from archloom.evaluators.fusion.buffer.words import buffer_words
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_share import GroupCost
 from archloom.evaluators.fusion.nest import group_ranks, nest_faults
+from archloom.evaluators.fusion.nest.iterations.when_used import masked_uses
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import LoopNest, NestLoop
 from archloom.space.fusion.plan import FusionGroup
@@ -18,7 +19,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.transformers.transformer import SequenceBuilder
 from archloom.space.workload.network import Network
 
-from ....cases.random_nests import NestCase, masked_case, random_case
+from ....cases.random_nests import NestCase, masked_case, masked_in_turn, random_case
 from ....cases.small_designs import three_levels
 from ....cases.sweeps import sweep
 from ....oracles.nest_account import Account
@@ -59,8 +60,11 @@ def long_case(rng: np.random.Generator, cores: int) -> NestCase:
             return case
 
 
-def compare(case: NestCase, rng: np.random.Generator, mesh: tuple[int, int]) -> str:
-    """Compare a nest on a random design of several cores; returns what came of it."""
+def compare(
+    case: NestCase, rng: np.random.Generator, mesh: tuple[int, int], *, skips: bool = False
+) -> str:
+    """Compare a nest on a random design of several cores, which pass over tiles that a mask drops
+    if it ``skips`` them; returns what came of it."""
     group = FusionGroup(case.members, nest=case.nest)
     chip = random_chip(rng, mesh)
 
@@ -69,7 +73,7 @@ def compare(case: NestCase, rng: np.random.Generator, mesh: tuple[int, int]) -> 
         cores = fusion_cores(small)
         assert isinstance(cores, Cores), cores
         words = buffer_words(cores.one)
-        told = core_account(case.group, case.nest, cores.one, cores.count, MAPPER, words)
+        told = core_account(case.group, case.nest, cores.one, cores.count, MAPPER, words, skips)
         return group_cost(case.network, group, small, MAPPER), told
 
     _, free = costs(10_000)
@@ -102,6 +106,30 @@ def test_tiles_that_a_mask_drops_run_where_cores_share_out_a_loop(seed: int) -> 
         if not list(nest_faults(case.group, case.nest)):
             break
     compare(case, rng, MESHES[seed % len(MESHES)])
+
+
+@pytest.mark.parametrize("seed", sweep(range(400), sample=24))
+def test_cores_that_take_turns_pass_over_tiles_that_a_mask_drops(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = masked_in_turn(rng)
+    skips = masked_uses(case.group, case.nest) is not None
+    compare(case, rng, MESHES[seed % len(MESHES)], skips=skips)
+
+
+@pytest.mark.parametrize("seed", sweep(range(60), sample=3))
+def test_many_tiles_in_turn_of_which_a_mask_drops_some(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = masked_in_turn(rng, 60)
+    skips = masked_uses(case.group, case.nest) is not None
+    compare(case, rng, MESHES[seed % 3], skips=skips)
+
+
+@pytest.mark.parametrize("seed", sweep(range(200), sample=12))
+def test_any_nest_may_be_taken_in_turn(seed: int) -> None:
+    rng, mesh = np.random.default_rng(seed), MESHES[seed % len(MESHES)]
+    cores = mesh[0] * mesh[1]
+    case = long_case(rng, cores) if seed % 4 == 0 and cores < 5 else random_case(rng, dealt=True)
+    compare(replace(case, nest=replace(case.nest, in_turn=True)), rng, mesh)
 
 
 @pytest.mark.parametrize("seed", sweep(range(600), sample=24))

@@ -7,6 +7,7 @@ from math import exp, inf
 
 import pytest
 
+from archloom.evaluators.bounds.network.plans import any_plan_bound
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_share import GroupCost
 from archloom.evaluators.loopnest.layer_cost import LayerCost
@@ -23,7 +24,8 @@ from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import LoopNest, NestLoop
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, plan_violations
 from archloom.space.fusion.residency import ALONE, Residents, plan_residents
-from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
+from archloom.space.networks.transformers.llama import Decoder, prefill
+from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
 from archloom.space.workload.network import INPUT, Network
 
 from ....cases.small_designs import three_levels
@@ -32,11 +34,12 @@ from ....cases.sweeps import sweep
 HEADS = Heads(2, 8)
 
 
-def attention(tokens: int = 64) -> Network:
+def attention(tokens: int = 64, sees: Causal | None = None) -> Network:
     """Two heads of 8 features, from maps that come from outside."""
     net = SequenceBuilder()
     queries, keys, values = (net.input(name, 16, tokens) for name in "qkv")
-    net.weigh("weigh", HEADS, net.scores("scores", HEADS, queries, keys), values)
+    scores = net.scores("scores", HEADS, queries, keys, sees=sees)
+    net.weigh("weigh", HEADS, scores, values, sees=sees)
     return net.network("attention")
 
 
@@ -148,6 +151,39 @@ def test_cores_share_out_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     other, _ = least(found_without(on_cores(network, 1024), monkeypatch))
     assert exp(other - cost) > 1.3
     assert all(plan_violations(network, plan) == [] for _, plan in plans)
+
+
+@pytest.mark.parametrize("window", [0, 16])
+def test_cores_take_tiles_in_turn_where_a_mask_drops_some(window: int) -> None:
+    best = []
+    for sees in (None, Causal(window)):
+        cost, plan = least(found(on_cores(attention(128, sees), 1024)))
+        (nested,) = [group.nest for group in plan.groups if group.nest]
+        assert nested.dealt
+        assert nested.in_turn == (sees is not None)
+        best.append(cost)
+    # half of the pairs, or fewer with a window, and no layers besides
+    assert exp(best[0] - best[1]) > 1.5
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_plans_of_a_ragged_batch_fuse_attention_of_each_length(cores: int) -> None:
+    tiny = Decoder(1, 16, 24, Heads(2, 8, sharing=2), 11)
+    network = prefill("ragged", tiny, 48, 16, 16, 16, all_logits=True)
+    price = (evaluator if cores == 1 else on_cores)(network, 1024)
+    plans = found(price)
+    cost, plan = least(plans)
+    fused = {
+        network.layers[i].name
+        for group in plan.groups
+        if len(group.layers) > 1
+        for i in group.layers
+    }
+    for start in (0, 48):
+        assert {f"layer0.at_{start}.{part}" for part in ("scores", "softmax", "context")} <= fused
+    bound = any_plan_bound(network, price.hardware).edp_js
+    assert all(exp(other) >= bound for other, _ in plans)
+    assert exp(cost) < 4 * bound
 
 
 class CountingMapper:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.arrays import Floats, Ints
+from archloom.evaluators.fusion.nest.rules import dealable
 from archloom.search.fusion.nest.facts import NestFacts, shared_out
 from archloom.search.fusion.nest.loop_arrays import LoopArrays, stay_prices
 from archloom.search.fusion.nest.loop_search import KEPT, GoodNests, good_nests
@@ -21,10 +22,13 @@ from ....oracles.nest_estimates import LoopFigures, kept_results, rows_of
 
 
 def groups(seed: int) -> Iterator[NestFacts]:
-    """Yield a small group, one with a mask, and one that cores share out."""
+    """Yield a small group, one with a mask, and such that cores share out along some rank."""
     rng = np.random.default_rng(seed)
     for case in (small_case(rng), small_case(rng, masked_network), cores_case(seed)):
         yield from shared_out(NestFacts(case.network, case.layers, case.hardware))
+    case = cores_case(seed, masked_network)
+    facts = NestFacts(case.network, case.layers, case.hardware)
+    yield from (facts.dealing(rank) for rank in facts.ranks if dealable(facts.group, rank))
 
 
 def orders(facts: NestFacts, seed: int) -> list[tuple[int, ...]]:

@@ -9,9 +9,10 @@ import pytest
 
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_share import GroupCost
+from archloom.evaluators.fusion.nest.iterations.when_used import masked_ranks
 from archloom.evaluators.fusion.nest.members import splittable
 from archloom.evaluators.fusion.nest.operands import nest_group
-from archloom.evaluators.fusion.nest.rules import nest_faults
+from archloom.evaluators.fusion.nest.rules import dealable, nest_faults
 from archloom.search.fusion.nest.facts import NestFacts, shared_out
 from archloom.search.fusion.nest.nests import NestChoice, best_nests
 from archloom.search.mapping.mapper import Mapper
@@ -100,6 +101,23 @@ def test_what_is_proposed_for_cores_runs_and_costs_no_less_than_is_estimated(see
             assert choice.nest.dealt
             # estimates are those of shares that come out even in tiles
             if facts.share % choice.nest.loops[0].tile == 0:
+                check(case, choice, mappings)
+            else:
+                assert isinstance(exact_cost(case, choice.nest, mappings), GroupCost)
+
+
+@pytest.mark.parametrize("seed", sweep(range(100), sample=6))
+def test_cores_take_turns_where_a_mask_drops_tiles(seed: int) -> None:
+    case, mappings = cores_case(seed, masked_network), mapper()
+    facts = NestFacts(case.network, case.layers, case.hardware)
+    for rank in facts.ranks:
+        if not dealable(facts.group, rank):
+            continue
+        dealt = facts.dealing(rank)
+        for choice in best_nests(dealt):
+            over = frozenset(loop.rank for loop in choice.nest.loops)
+            assert choice.nest.in_turn == (masked_ranks(facts.group, over) is not None)
+            if dealt.share % choice.nest.loops[0].tile == 0:
                 check(case, choice, mappings)
             else:
                 assert isinstance(exact_cost(case, choice.nest, mappings), GroupCost)

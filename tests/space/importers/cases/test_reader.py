@@ -156,6 +156,73 @@ def test_all_faults_are_named_at_once():
     assert any("'Weight' is not a tensor; did you mean Weights?" in f for f in faults)
 
 
+TIMING = {
+    ("device", "ddr9"): "arch.levels[2].timing.device: must be one of ddr3_1600_x16, ",
+    ("device", "ddr4_3200_x9"): "lpddr4_2400_x16, got 'ddr4_3200_x9'; did you mean ddr4_3200_x8",
+    ("device", 3): "arch.levels[2].timing.device: must be a text, got 3",
+    ("channels", 0): "arch.levels[2].timing.channels: must be greater than or equal to 1, got 0",
+    ("channels", 2000): "timing.channels: must be less than or equal to 1024, got 2000",
+    ("ranks", True): "arch.levels[2].timing.ranks: must be a whole number, got True",
+    ("ranks", 2.5): "arch.levels[2].timing.ranks: must be a whole number, got 2.5",
+    ("layout", "rows_first"): "arch.levels[2].timing.layout: must be one of channels_first, ",
+    ("chanels", 2): "arch.levels[2].timing.chanels: is not a key of the format; did you mean chan",
+}
+
+
+def with_timing(**keys):
+    record = copy_of(TINY)
+    level = record["arch"]["levels"][-1]
+    for key in [key for key in level if key.endswith("_pJ")]:
+        del level[key]
+    level["timing"] = {"device": "ddr4_3200_x8", **keys}
+    return record
+
+
+def test_a_case_may_have_dram_with_rows_and_banks():
+    timing = case_of(with_timing(channels=2)).hardware.levels[-1].timing
+    assert (timing.device, timing.channels, timing.layout) == ("ddr4_3200_x8", 2, "channels_first")
+
+
+@pytest.mark.parametrize(("fault", "says"), TIMING.items())
+def test_what_is_wrong_with_timing_is_named_where_it_stands(fault, says):
+    (told,) = faults_of(with_timing(**dict([fault])))
+    assert says in told
+
+
+def test_faults_of_timing_are_told_with_all_others():
+    wrong = {"device": "ddr9", "channels": 0, "layout": "x", "rank": 1}
+    record = with_timing(**wrong)
+    record["mapping"][0]["temporal"]["factors"] = {"Z": 2}
+    faults = faults_of(record)
+    for key in wrong:
+        assert any(f.startswith(f"arch.levels[2].timing.{key}: ") for f in faults), key
+    # what stands in other parts of the record does not wait until the form of these is right
+    record["problem"]["projections"]["Weights"] = [[["Y"]]]
+    record["mapping"][1]["keep"] = ["Weight"]
+    assert any("'Y' is not a dimension" in f for f in faults_of(record))
+    record["arch"] = TINY["arch"]
+    faults = faults_of(record)
+    assert any("'Y' is not a dimension" in f for f in faults)
+    assert any("'Z' is not a dimension" in f for f in faults)
+    assert any("'Weight' is not a tensor; did you mean Weights?" in f for f in faults)
+
+
+def test_timing_of_a_level_that_cannot_have_it_is_named_with_all_others():
+    record = copy_of(TINY)
+    for level in record["arch"]["levels"][:2]:
+        level["timing"] = {"device": "hbm2_2000"}
+    record["arch"]["levels"][-1]["timing"] = {"device": "hbm2_2000"}
+    record["arch"]["levels"][1].update(meshX=2, instances=2)
+    del record["arch"]["levels"][0]["energy_pJ"]
+    record["arch"]["levels"][0]["addr_gen_energy_pJ"] = 1.0
+    faults = faults_of(record)
+    assert [f for f in faults if "for the outermost level, " in f and "[0]" in f]
+    assert [f for f in faults if "for the outermost level, " in f and "[1]" in f]
+    assert [f for f in faults if "arch.levels[2].timing: says what an access costs" in f]
+    assert [f for f in faults if "arch.levels[1].timing: needs meshX and meshY of 1, got 2" in f]
+    assert [f for f in faults if "arch.levels[0]: energies of network or addresses need" in f]
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

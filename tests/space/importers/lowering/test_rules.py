@@ -51,15 +51,18 @@ def test_dilated_transposed_convolutions() -> None:
     def made(stride: int) -> Layer:
         g = GraphMaker(image=(1, 8, 8, 8))
         window = {"stride": (stride, 2), "dilation": (2, 1), "output_padding": (0, 0), "groups": 1}
-        inputs, shape = ["image", g.weight(8, 4, 3, 4)], (1, 4, 10 if stride == 1 else 18, 16)
+        inputs, shape = ["image", g.weight(8, 4, 3, 4)], (1, 4, 10 if stride == 1 else 17, 16)
         g.op("conv_transpose", inputs, shape, "up", start=(1, 1), end=(1, 1), **window)
         return lower(g.graph()).layers[0]
 
     layer = made(stride=1)
     assert (layer.map_shape, layer.dilation) == ((4, 10, 16), (2, 1))
     assert layer.params == 8 * 4 * 12
-    with pytest.raises(ImportProblem, match=r"has dilation \(2, 1\) and stride \(2, 2\)"):
-        made(stride=2)
+    both = made(stride=2)
+    assert (both.map_shape, both.dilation) == ((4, 17, 16), (1, 1))
+    assert both.params == 8 * 4 * 12
+    # of rows o, taps j with o + 1 - 2 j even: all of every second one; two of four columns' taps
+    assert both.useful_macs == 8 * 4 * (8 * 3) * (16 * 2)
 
 
 def test_transposed_convolutions_that_are_cut_at_one_side() -> None:
@@ -120,14 +123,14 @@ def test_what_cannot_be_lowered_is_told_together() -> None:
     g = GraphMaker(image=(1, 4, 8, 8))
     x = g.op("unary", [g.conv("image", 4)], (1, 4, 8, 8), "odd", function="log")
     x = g.op("unary", [x], (1, 4, 8, 8), "other", function="abs")
-    video = g.reshape(x, 1, 4, 2, 4, 8)
-    g.conv(video, 8, 1, name="volume")
+    deep = g.reshape(x, 1, 4, 2, 2, 2, 8)
+    g.conv(deep, 8, 1, name="volume")
     with pytest.raises(ImportProblem) as caught:
         lower(g.graph())
     lines = caught.value.problems
     assert [line.split(" ")[0] for line in lines] == ["odd", "other", "volume"]
     assert "'log'" in lines[0]
-    assert "3 spatial dimensions" in lines[2]
+    assert "4 spatial dimensions" in lines[2]
 
 
 def test_a_graph_without_layers_is_a_problem() -> None:

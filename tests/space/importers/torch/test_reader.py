@@ -196,22 +196,40 @@ def test_einsums_of_another_form_are_taken_apart() -> None:
     assert scaled == [("mul", (8, 3, 3))]
 
 
-ADAPTIVE = [(7, 3), (9, 4), (13, 6), (11, 2), (12, 5), (10, 4), (14, 4), (8, 3), (4, 8), (1, 4)]
+ADAPTIVE = [(7, 3), (9, 4), (13, 6), (11, 2), (12, 5), (10, 4), (14, 4), (8, 3), (11, 8), (16, 12)]
 
 
 @pytest.mark.parametrize(("before", "after"), ADAPTIVE)
-def test_adaptive_pools_are_pools_where_windows_are_alike(before, after) -> None:
-    """Read where a window and a stride exist that give PyTorch's averages, else refused."""
+def test_adaptive_pools_are_pools(before, after) -> None:
+    """Exact where a window and a stride give PyTorch's averages; else windows of the largest."""
     x = torch.arange(float(before)).square().reshape(1, 1, before, 1)
-    wanted = functional.adaptive_avg_pool2d(x, (after, 1))
+
+    def pool(y):
+        return functional.adaptive_avg_pool2d(y, (after, 1))
+
+    *copies, layer = network_of(exported(Function(pool), x.shape), "pool").layers
+    assert (layer.operator, layer.s, layer.p, layer.q) == ("avgpool", 1, after, 1)
+    wanted = pool(x)
     sizes = [(k, s) for k in range(1, before + 1) for s in range(1, before + 1)]
     pools = [(pair, functional.avg_pool2d(x, (pair[0], 1), (pair[1], 1))) for pair in sizes]
     alike = [p for p, y in pools if y.shape == wanted.shape and torch.allclose(y, wanted)]
-    program = exported(Function(lambda y: functional.adaptive_avg_pool2d(y, (after, 1))), x.shape)
-    if not alike:
-        with pytest.raises(ImportProblem, match="windows of several sizes or distances"):
-            network_of(program, "pool")
-        return
-    (layer,) = network_of(program, "pool").layers
-    assert (layer.r, layer.stride[0]) in alike
-    assert (layer.s, layer.p, layer.q) == (1, after, 1)
+    if alike:
+        assert (layer.r, layer.stride[0], layer.padding[0]) in [(k, s, 0) for k, s in alike]
+    # windows by what each value of the result depends on
+    x.requires_grad_()
+    grown = [torch.autograd.grad(y, x, retain_graph=True)[0] for y in pool(x).flatten()]
+    assert layer.r == max(int(g.count_nonzero()) for g in grown)
+    if copies:
+        (copy,) = copies
+        assert (copy.operator, copy.input_words) == ("copy", before)
+        assert layer.input_words == layer.read_words == after * layer.r
+    else:
+        assert layer.read_words == before
+
+
+@pytest.mark.parametrize(("before", "after"), [((1, 1), (7, 7)), ((4, 6), (8, 6))])
+def test_adaptive_pools_that_enlarge_a_map_repeat_its_values(before, after) -> None:
+    made = layers_of(lambda x: functional.adaptive_avg_pool2d(x, after).relu(), (1, 2, *before))
+    assert made == [("copy", (2, *after))] or made == [("copy", (2, *after)), ("relu", (2, *after))]
+    with pytest.raises(ImportProblem, match="enlarges 4x4 positions to 6x4"):
+        layers_of(lambda x: functional.adaptive_avg_pool2d(x, (6, 4)), (1, 2, 4, 4))

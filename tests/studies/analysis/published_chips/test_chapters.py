@@ -13,6 +13,7 @@ from archloom.studies.analysis.published_chips.chip_files import (
     read_chip,
 )
 from archloom.studies.analysis.published_chips.chip_files.mapping_part import written_cost
+from archloom.studies.analysis.published_chips.eyeriss_v2_networks import REFILL
 from archloom.studies.analysis.published_chips.figures import Figure
 from archloom.studies.commands.cli import app
 from archloom.studies.commands.published.all_chips import Counts, is_explained, is_far
@@ -64,28 +65,32 @@ def test_the_page_is_what_the_command_writes(everything):
         assert max(shown, 1 / shown) == pytest.approx(far, rel=0.01)
 
 
-def test_every_figure_that_is_far_off_is_explained_but_these(everything):
-    """Who adds one says in its reason what remains, and why."""
+def test_every_figure_that_is_far_off_is_explained(everything):
+    """Who adds one that is not lists it here, and says in its reason what remains, and why."""
     figures = [(name, f) for name, chapter in everything.items() for f in chapter.figures]
     left = {(name, f.name) for name, f in figures if is_far(f) and not is_explained(f)}
-    strided = "ResNet-50, 1 x 1, {} stride 2, cycles"
-    assert left == {
-        ("edge_tpu_coral", "SqueezeNet 1.1, latency, ms"),
-        ("edge_tpu_coral", "Inception v1, latency, ms"),
-        ("gemmini", strided.format("256 to 512, 28 x 28,")),
-        ("gemmini", strided.format("1024 to 2048, 7 x 7,")),
-        ("tpu_v3_efficientnet", "utilisation, %"),
-        ("tpu_v3_efficientnet", "utilisation of depthwise layers, %"),
-        ("tpu_v4i", "TDP, W"),
-    }
+    assert left == set()
     counts = Counts.of([f for _, f in figures])
     readme = " ".join((ROOT / "README.md").read_text().split())
     assert f"Of its {counts.figures} figures {counts.far} have no allowed range" in readme
-    assert f"explains {counts.explained} of them" in readme
+    explained = "all" if counts.explained == counts.far else str(counts.explained)
+    assert f"explains {explained} of them" in readme
     # figures that show a switch belong to one that has it
     names = {(name, f.name): f for name, f in figures}
     for name, f in figures:
         assert not f.effect_of or names[name, f.effect_of].switched, (name, f.name)
+
+
+def test_what_the_page_says_of_a_stage_of_eyeriss_v2(everything):
+    chapter = everything["eyeriss_v2"]
+    assert "one more or less changes these ratios by 2 to 4%" in " ".join(chapter.text.split())
+    named = {f.name: f.ratio for f in chapter.figures}
+    windows = {n: r for n, r in named.items() if n.endswith("PEs wait for windows")}
+    assert len(windows) == 3
+    for name, ratio in windows.items():
+        refilled = named[name.replace("PEs wait for windows", "pipelines refilled")]
+        a_stage = (1 / refilled - 1 / ratio) / REFILL * refilled
+        assert 0.02 < a_stage < 0.04, name
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -196,14 +201,8 @@ def test_text_of_coral(everything):
     says(found, "it is 9% and 19% below the published one")
     assert round(figures["ResNet-50"].ratio, 2) == 0.91
     assert round(figures["VGG-16"].ratio, 2) == 0.81
-    small = ("MobileNet v1", "MobileNet v2", "SqueezeNet 1.1", "Inception v1")
-    more = [figures[name].theirs - figures[name].ours for name in small]
-    says(found, "by 1.4 to 1.8 ms", "by 3.2 ms for Inception v1", "2.3 to 8 times too fast")
-    assert (round(min(more[:3]), 1), round(max(more[:3]), 1)) == (1.4, 1.8)
-    assert round(more[3], 1) == 3.2
-    times = [1 / figures[name].ratio for name in small]
-    assert (round(min(times), 1), round(max(times))) == (2.3, 8)
-    # 1 TOP/s is still faster than the published times
+    small = ("MobileNet v1", "MobileNet v2", "SqueezeNet 1.0", "Inception v1")
+    says(found, "quarter of the lanes, 1 TOP/s, would be faster than the published times")
     assert all(
         figures[name].switched["quarter of the lanes"] < figures[name].theirs for name in small
     )

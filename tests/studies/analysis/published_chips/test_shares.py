@@ -1,11 +1,13 @@
 """Shares in chip files that follow from published values and the model's, and what pages say."""
 
+import math
 from collections.abc import Mapping
 
 import pytest
 
 from archloom.evaluators.hardware import hardware_cost
 from archloom.evaluators.technology import technology
+from archloom.space.networks import network
 from archloom.studies.analysis.published_chips import Chapter, built_in
 from archloom.studies.analysis.published_chips.chip_files import own_chips, read_chip
 from archloom.studies.analysis.published_chips.chip_files.chip_file import ChipFile
@@ -50,12 +52,24 @@ def test_shares_of_tpu_v4i_are_published_values_without_what_the_model_has() -> 
     )
     watts = cost.tdp_breakdown_w
     more = design.macs * design.frequency_mhz * 1e-6 * (0.21 + 0.38 - table.mac_pj(16))
+    lanes, clock_hz = design.vector_lanes, design.frequency_mhz * 1e6
+    registers = design.macs * (16 + 32 / 4) * table.register_pj_per_bit * 1e-12 * clock_hz
+    (cmem,) = (level for level in design.levels if level.name == "cmem")
+    bits_per_s = cmem.bandwidth_words * design.word_bits * clock_hz
+    assert bits_per_s == pytest.approx(2.048e12 * 8)
+    # 20 mm by 20 mm
+    wires = bits_per_s * math.sqrt(400) / 2 * 0.2e-12 * 0.75**2 / 4
+    assert lanes == 2048
+    vector = lanes * (1.31 + 0.38) / 2 * 1e-12 * clock_hz - watts["vector unit"]
     assert shares(found, "tdp_w") == pytest.approx(
         {
             "idle power": (55 - watts["leakage"]) / 175,
             "floating-point units": more / 175,
+            "vector unit at work": vector / 175,
+            "registers between MACs": registers / 175,
+            "wires to CMEM": wires / 175,
         },
-        abs=1e-3,
+        abs=1e-4,
     )
     said = " ".join(found.about.split())
     assert "of which the model has 7%" in said
@@ -63,8 +77,8 @@ def test_shares_of_tpu_v4i_are_published_values_without_what_the_model_has() -> 
     assert "make 756 um2 for each MAC, where the table's integer MAC takes 147" in said
     assert round(units / design.macs * 1e6) == pytest.approx(756, abs=1)
     assert round(parts["macs"] / design.macs * 1e6) == 147
-    assert "22% of the TDP are left unexplained" in said
-    assert round(cost.tdp_w / 175 + sum(shares(found, "tdp_w").values()), 2) == 0.78
+    assert "18% of the TDP are left unexplained" in said
+    assert round(cost.tdp_w / 175 + sum(shares(found, "tdp_w").values()), 2) == 0.82
 
 
 def test_the_share_of_simba_is_what_its_peak_over_area_leaves_of_the_die() -> None:
@@ -72,26 +86,55 @@ def test_the_share_of_simba_is_what_its_peak_over_area_leaves_of_the_die() -> No
     assert share == pytest.approx(1 - 4.01 / 1.29 / 6, abs=1e-3)
 
 
-def test_the_fixed_time_of_coral_is_what_squeezenet_takes_more_than_the_model() -> None:
+#: bytes that cross the link of Coral's accelerator for an image: instructions, weights that were
+#: not kept, image and result
+CORAL_BYTES = {
+    "MobileNet v1": (225_824, 0, 150_528, 1_008),
+    "MobileNet v2": (261_920 + 10_224, 0, 150_528, 1_008),
+    "Inception v1": (254_656 + 103_200, 393_664, 150_528, 1_008),
+    "SqueezeNet 1.0": (225_824, 0, 150_528, 1_008),
+}
+
+
+def test_shares_of_coral_are_measured_sizes_at_the_rate_of_the_same_table() -> None:
     found, named = chip("edge_tpu_coral"), figures(chapter("edge_tpu_coral"))
-    squeezenet = named["SqueezeNet 1.1, latency, ms"]
-    more = squeezenet.theirs - squeezenet.ours
-    rows = [row for row in found.layers if row.figures["latency_ms"].lacks]
-    assert [row.name for row in rows] == ["MobileNet v1", "MobileNet v2", "Inception v1"]
-    for row in rows:
-        measured = row.figures["latency_ms"]
-        (lack,) = measured.lacks.values()
-        assert lack.share * measured.measured == pytest.approx(more, abs=5e-3), row.name
-        assert lack.source.startswith("assumption")
+    rows = {row.name: row for row in found.layers if row.figures["latency_ms"].lacks}
+    assert list(rows) == list(CORAL_BYTES)
+    # bytes of VGG-19 without those of VGG-16, in the time of the one without that of the other
+    bytes_per_ms = (143_667_240 - 138_357_544) / (357 - 343)
+    for name, parts in CORAL_BYTES.items():
+        measured = rows[name].figures["latency_ms"]
+        link, start = measured.lacks.values()
+        assert link.share * measured.measured == pytest.approx(sum(parts) / bytes_per_ms, rel=2e-3)
+        assert start.share * measured.measured == pytest.approx(0.21, rel=1e-3)
+    assert next(
+        iter(rows["SqueezeNet 1.0"].figures["latency_ms"].lacks.values())
+    ).source.startswith("assumption")
     said = " ".join(found.about.split())
-    assert "it exceeds the model by 1.76 ms" in said
-    assert round(more, 2) == 1.76
-    assert "both MobileNets are then within 16%" in said
-    ratios = [with_switch(named[f"{row.name}, latency, ms"], "a fixed time") for row in rows]
-    assert max(ratios[:2]) == 1.16
-    assert "1.4 ms are left" in said
-    inception = named["Inception v1, latency, ms"]
-    assert round(inception.theirs - inception.ours - more, 1) == 1.4
+    assert "226 KB for MobileNet v1, 272 KB for v2" in said
+    assert "358 KB for Inception v1" in said
+    assert "leaves 394 KB with the host" in said
+    assert "Both are 0.38 GB/s" in said
+    assert round(bytes_per_ms * 1e-6, 2) == 0.38
+    assert round((60_380_648 - 25_613_800) / (151 - 59) * 1e-6, 2) == 0.38
+    both = "transfers for each image and start of a run"
+    ratios = [with_switch(named[f"{name}, latency, ms"], both) for name in CORAL_BYTES]
+    assert "all four are within 14%" in said
+    assert min(ratios) == 0.86
+    assert max(ratios) < 1
+    too_fast = [1 / named[f"{name}, latency, ms"].ratio for name in CORAL_BYTES]
+    assert "the model is 2.3 to 4.4 times too fast" in said
+    assert (round(min(too_fast), 1), round(max(too_fast), 1)) == (2.3, 4.4)
+
+
+def test_times_on_the_cpu_tell_which_squeezenet_coral_ran() -> None:
+    said = " ".join(chip("edge_tpu_coral").about.split())
+    # 164 ms of MobileNet v1 in the same column
+    rate = network("mobilenetv1").macs / 164
+    assert "at the rate of MobileNet v1, 3.5 GMAC/s" in said
+    assert round(rate * 1e-6, 1) == 3.5
+    assert "version 1.0 takes 236 ms, version 1.1 takes 101 ms" in said
+    assert [round(network(f"squeezenet1_{v}").macs / rate) for v in (0, 1)] == [236, 101]
 
 
 def test_what_the_page_of_tpu_v1_says_of_its_cycles() -> None:

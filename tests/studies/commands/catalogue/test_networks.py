@@ -159,6 +159,22 @@ def test_options_of_a_network_are_set() -> None:
     assert long["macs"] > 3 * short["macs"]
 
 
+def test_lengths_of_sequences_are_a_list() -> None:
+    packed = json.loads(shown("llama32_1b_prefill", "--json", "--set", "lengths=64,16,16"))
+    one, other = (
+        json.loads(shown("llama32_1b_prefill", "--json", "--set", f"sequence_length={n}"))
+        for n in (64, 16)
+    )
+    assert packed["macs"] == one["macs"] + 2 * other["macs"]
+    assert "lengths=[]" in shown("llama32_1b_prefill")
+    assert "--set lengths=64,x: lengths is '64,x', must be a list of whole numbers" in said(
+        "llama32_1b_prefill", "--set", "lengths=64,x"
+    )
+    assert "--set lengths=64: sequence_length and lengths say the same" in said(
+        "llama32_1b_prefill", "--set", "lengths=64", "--set", "sequence_length=64"
+    )
+
+
 def test_a_file_is_a_network_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.json").write_text(to_text(network("tiny_cnn").with_batch(3)))
     monkeypatch.chdir(tmp_path)

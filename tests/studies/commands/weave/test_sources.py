@@ -23,6 +23,8 @@ def test_options_stand_behind_a_colon_and_a_batch_is_one_of_them():
         ("resnet50", 2),
         ("bert_base(sequence_length=16)", 4),
     ]
+    ragged = read_sources(["resnet50", "llama32_1b_decode:lengths=64,9,9,batch=2"], None)[1]
+    assert (ragged.label, ragged.batch) == ("llama32_1b_decode(lengths=64,9,9)", 2)
     assert found[1].what.macs == network("bert_base", sequence_length=16).macs
 
 

@@ -38,7 +38,10 @@ def test_ranges_hold_and_every_figure_is_explained(name: str, get: Get) -> None:
     chapter = get(name)
     assert [f.name for f in chapter.figures if not f.holds] == []
     assert all(f.source and f.reason for f in chapter.figures)
-    assert all(set(f.switched) == set(chapter.switches) for f in chapter.figures)
+    # others than those of the columns stand in the reason
+    for f in chapter.figures:
+        assert set(f.switched) >= set(chapter.switches)
+        assert all(name in f.reason for name in set(f.switched) - set(chapter.switches))
     names = [f.name for f in chapter.figures]
     assert len(names) == len(set(names))
 
@@ -73,6 +76,9 @@ def test_what_the_overview_says(get: Get) -> None:
     assert f"{min(bound):.2f} to {max(bound):.2f} times the RTL's cycles" in text
     assert "columns are 1.41, 1.38, 1.99, 1.19 times away" in " ".join(get("gemmini").text.split())
     assert "1.41 times away from the model on average" in text
+    said = " ".join(get("gemmini").text.split())
+    assert "the model and the two are 1.41, 1.21, 1.11 times away" in said
+    assert "software runs them it is 1.21 times, and 1.11 times if" in " ".join(text.split())
     frames = [f.ratio for f in get("nvdla").figures if f.band]
     assert f"{min(frames):.2f} to {max(frames):.2f} times for 128 MACs and more" in text
 

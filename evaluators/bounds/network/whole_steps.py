@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import allocating, compiled, helper
-from archloom.space.workload import N
+from archloom.space.workload import K, N
 
-from ..arrays import Floats, Ints
-from .level_capacity import ANY, SHARING_INPUTS, SHARING_WEIGHTS, SUMMING, Design, Shares, unrolled
+from ...arrays import Floats, Ints
+from ..level_capacity import ANY, SHARING_WEIGHTS, SUMMING, Design, Shares, unrolled
 
 #: all dimensions, as bits
 _ALL: Final = 255
@@ -22,7 +22,7 @@ _ALL: Final = 255
 #: Axes that one program has at most, and numbers of children left on them, together: a few
 #: microseconds for each dimension. Where there are more, axes are treated one by one.
 _MOST_AXES: Final = 3
-_MOST_STATES: Final = 1024
+_MOST_STATES: Final = 768
 
 #: The same of a single axis, of which each number of children has more numbers to go on to.
 _MOST_ALONE: Final = 64
@@ -35,26 +35,30 @@ def whole_shares(design: Design, bounds: Ints, shares: Shares) -> Shares:
     and MACs that a word serves on average.
     """
     at_once, served, most = shares.at_once.copy(), shares.shares.copy(), shares.shared.copy()
-    last, sent = len(design.fanout) - 1, design.multicast
+    last, sent, left = len(design.fanout) - 1, design.multicast, np.ones(4)
     for i in range(len(bounds)):
         long = _long(bounds[i])
-        whole = _working(design, bounds[i], _Part(long, ANY, last))
-        at_once[i] = min(at_once[i], whole)
+        left[:] = 1.0
         for p in range(last + 1):
-            for t, dims in enumerate((SHARING_WEIGHTS, SHARING_INPUTS, SUMMING, _ALL)):
+            # a level with a single child inside it leaves what that leaves
+            several = design.fanout[p, 0] * design.fanout[p, 1] > 1
+            for t, dims in enumerate((SHARING_WEIGHTS, 1 << K, SUMMING, _ALL)):
                 part = _Part(long & dims, t, p)
-                if not part.dims:
-                    continue
-                whole = _working(design, bounds[i], part)
-                free = unrolled(bounds[i], part.dims, design.fanout, design.dims, sent[t], 0, p)
+                if several and part.dims:
+                    fanout = design.fanout
+                    free = unrolled(bounds[i], part.dims, fanout, design.dims, sent[t], 0, p)
+                    left[t] = 1.0
+                    if free > 1.0:
+                        left[t] = min(1.0, _working(design, bounds[i], part) / free)
                 # what windows add to the shares of inputs stays
                 if t == ANY:
-                    most[i, p] *= min(1.0, whole / free)
+                    most[i, p] *= left[t]
                 else:
-                    served[i, p, t] *= min(1.0, whole / free)
-    return Shares(
-        at_once, shares.used, shares.below, shares.copies, served, most, shares.apart
-    )
+                    served[i, p, t] *= left[t]
+        # at_once may know of whole taps, which is the same again
+        free = unrolled(bounds[i], long, design.fanout, design.dims, sent[ANY], 0, last)
+        at_once[i] = min(at_once[i], free * left[ANY])
+    return Shares(at_once, shares.used, shares.below, shares.copies, served, most, shares.apart)
 
 
 class _Part(NamedTuple):
