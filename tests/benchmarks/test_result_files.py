@@ -8,11 +8,12 @@ from math import exp, fsum, log
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pytest
 
 from archloom.search.hardware.certify.certificate import Certificate
 from archloom.search.hardware.problem import Candidate, DesignProblem
-from archloom.search.pareto import non_dominated
+from archloom.search.pareto import dominated_by, non_dominated
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.hardware.hardware import Hardware
@@ -28,6 +29,7 @@ DATA: Final = ROOT / "benchmarks" / "data"
 #: and figures of other tools
 RESULTS: Final = (
     "casco_edge_front.json",
+    "casco_edge_proven_front.json",
     "fusion_planners.jsonl",
     "plan_gaps.jsonl",
     "plan_by_enumeration_5cd1ce9.json",
@@ -92,6 +94,48 @@ def test_members_cost_no_more_today(kept: dict[str, Any], place: int) -> None:
     today = exp(fsum(map(log, edps)) / len(edps)), facts.area_mm2, facts.tdp_w
     assert today[1:] == pytest.approx(member["values"][1:], rel=1e-9)
     assert today[0] <= member["values"][0] * SAME
+
+
+@pytest.fixture(scope="module")
+def proven() -> dict[str, Any]:
+    (found,) = records(DATA / "casco_edge_proven_front.json")
+    return found
+
+
+def test_a_front_is_proven_for_any_budget(proven: dict[str, Any]) -> None:
+    fields = {name: proven["certificate"][name] for name in Certificate.__dataclass_fields__}
+    proof = Certificate.from_dict(fields)
+    assert proof.proven
+    assert proof.undecided == proof.open == 0
+    assert proof.settled_members == proof.members == len(proven["front"])
+    assert all(member["proven"] for member in proven["front"])
+    assert non_dominated([member["values"] for member in proven["front"]]).all()
+
+
+def test_no_member_of_an_older_front_joins_the_proven_one(
+    proven: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    """Costs that were found with less search are no better than proven ones."""
+    front = np.array([member["values"] for member in proven["front"]])
+    older = np.array([member["values"] for member in kept["front"]])
+    assert dominated_by(front * (1 - 1e-9), older / (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("place", [0, 0.4, 1])
+def test_proven_members_cost_today_what_they_cost(proven: dict[str, Any], place: float) -> None:
+    """The least cost of a design is the same in each version of the search; another cost says that
+    the cost model is another one, or that something was proven that does not hold."""
+    script: Any = importlib.import_module("benchmarks.hardware.proven_front")
+    members = proven["front"]
+    member = members[round(place * (len(members) - 1))]
+    space = HardwareSpace.load(proven["space"])
+    problem = DesignProblem(space, script.NETWORKS, plans="layer_by_layer")
+    measured = script.Measurements(problem, DATA / "none.jsonl", map)
+    (point,) = script.points_of(problem, {"front": [member]})
+    design = measured.design(point)
+    proofs, _ = script.measure(np.empty((0, 3)), design)
+    assert design.costs(proofs) == pytest.approx(member["values"], rel=1e-9)
+    assert all(proof.closed for proof in proofs)
 
 
 @pytest.mark.parametrize(

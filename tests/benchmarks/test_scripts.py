@@ -86,6 +86,10 @@ RUNS: Final = {
         "curves --space few.yaml --front front.json --optimizers random --seeds 1 "
         "--evaluations 12 --out runs --picture curves.svg",
     ],
+    "hardware/proven_front": [
+        "prove --space few.yaml --designs 3 --workers 1 --front front.json --out runs",
+        "around --space few.yaml --designs 2 --workers 1 --front front.json --out runs",
+    ],
     "hardware/optimizer_cost": ["--optimizers random --seeds 1 --marks 8"],
     "hardware/untuned_spaces": [
         "--optimizers mobo random --spaces core_cluster --seeds 1 --trials 4 --evaluations 200 "
@@ -150,6 +154,7 @@ RUNS: Final = {
 MISSES: Final = {
     "host/against_onednn": "how fast one layer is after one schedule",
     "hardware/hardware_search": "a front of four evaluations is not proven",
+    "hardware/proven_front": "a front of three designs is not proven",
     "mapping/dram_pricing": "targets of CPU time",
     "mapping/large_layers": "targets of CPU time",
     "mapping/mapping_throughput": "targets of CPU time",
@@ -160,6 +165,7 @@ MISSES: Final = {
 
 SLOW: Final = {
     "hardware/hardware_search": "maps two networks on 16 designs exactly",
+    "hardware/proven_front": "proves the mappings of two networks on five designs",
     "mapping/start_time": "compiles in fresh processes",
     "cold_start": "compiles in fresh processes",
     "studies/cluster_faults": "starts a cluster, as tests/studies/engine/test_two_nodes.py does",
