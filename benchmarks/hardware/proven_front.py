@@ -42,7 +42,14 @@ from archloom.space.design_space.parameter import Point
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.workload.network import Network
 from benchmarks.code_version import code_version
-from benchmarks.hardware.hardware_search import AREA_MM2, DATA, NETWORKS, TDP_W, problem_of
+from benchmarks.hardware.hardware_search import (
+    AREA_MM2,
+    DATA,
+    NETWORKS,
+    TDP_W,
+    problem_of,
+    text_of,
+)
 
 SOFTWARE: Final = SoftwareSettings(fusion="none", mapping="exact", factors="exact")
 
@@ -281,13 +288,6 @@ def points_of(problem: DesignProblem, kept: Mapping[str, Any]) -> list[Point]:
         parts = [part.split("=") for part in member["design"].split(", ")]
         made.append(problem.space.canonical({name: int(value) for name, value in parts}))
     return made
-
-
-def text_of(found: Mapping[str, Any]) -> str:
-    """Return a front as JSON with a member on each line."""
-    members = ",\n".join(f"  {json.dumps(member)}" for member in found["front"])
-    head = json.dumps({key: value for key, value in found.items() if key != "front"}, indent=1)
-    return f'{head[:-2]},\n "front": [\n{members}\n ]\n}}\n'
 
 
 @contextmanager

@@ -181,7 +181,10 @@ def table(space: str, found: Sequence[Run]) -> Iterator[str]:
     rows = [row for one in found for row in one.values if row]
     front = np.array(rows)[non_dominated(rows)]
     yield f"{space}: {found[0].points:,} points, {len(front)} members of the front of all runs"
-    yield "| optimizer (seeds) | trials | certified, % | excluded | % of all | 95% after | proposals, % | certificate, % |"  # noqa: E501
+    yield (
+        "| optimizer (seeds) | trials | certified, % | excluded | % of all | 95% after "
+        "| proposals, % | certificate, % |"
+    )
     yield "|---" * 8 + "|"
     names = sorted({(one.optimizer, one.trials) for one in found})
     for name, trials in names:

@@ -54,6 +54,12 @@ def test_results_name_the_version_that_found_them(name: str) -> None:
         assert re.fullmatch(r"\d+\.\d+\.\d+ at [0-9a-f]{7,}(-dirty)?", record["version"])
 
 
+def certificate_of(front: dict[str, Any]) -> Certificate:
+    """Return the certificate of a kept front."""
+    fields = {name: front["certificate"][name] for name in Certificate.__dataclass_fields__}
+    return Certificate.from_dict(fields)
+
+
 @pytest.fixture(scope="module")
 def kept() -> dict[str, Any]:
     (found,) = records(DATA / "casco_edge_front.json")
@@ -61,8 +67,7 @@ def kept() -> dict[str, Any]:
 
 
 def test_the_front_is_proven_at_its_budget_only(kept: dict[str, Any]) -> None:
-    fields = {name: kept["certificate"][name] for name in Certificate.__dataclass_fields__}
-    proof = Certificate.from_dict(fields)
+    proof = certificate_of(kept)
     assert proof.proven_at_this_budget
     assert kept["certificate"]["proven_at_this_budget"]
     # it was made before the second statement was known
@@ -103,8 +108,7 @@ def proven() -> dict[str, Any]:
 
 
 def test_a_front_is_proven_for_any_budget(proven: dict[str, Any]) -> None:
-    fields = {name: proven["certificate"][name] for name in Certificate.__dataclass_fields__}
-    proof = Certificate.from_dict(fields)
+    proof = certificate_of(proven)
     assert proof.proven
     assert proof.undecided == proof.open == 0
     assert proof.settled_members == proof.members == len(proven["front"])

@@ -107,16 +107,19 @@ def test_tables_and_pictures_show_the_loops(source: str, tmp_path: Path) -> None
     assert "block.key" in memory.read_text()
 
 
+CAUSAL = """
+ranks: {h: 4, q: 48, k: q, d: 8}
+causal: {queries: q, keys: k}
+einsums:
+  - S[h,q,k] = Q[h,q,d] * K[h,k,d]
+  - P[h,q,k] = softmax(S[h,q,k], k)
+  - O[h,q,d] = P[h,q,k] * V[h,k,d]
+"""
+
+
 def test_a_nest_says_which_tiles_a_mask_leaves(tmp_path: Path) -> None:
     source, plan = tmp_path / "attention.yaml", tmp_path / "plan.json"
-    source.write_text("""
-        ranks: {h: 4, q: 48, k: q, d: 8}
-        causal: {queries: q, keys: k}
-        einsums:
-          - S[h,q,k] = Q[h,q,d] * K[h,k,d]
-          - P[h,q,k] = softmax(S[h,q,k], k)
-          - O[h,q,d] = P[h,q,k] * V[h,k,d]
-        """)
+    source.write_text(CAUSAL)
     keys = {"rank": "keys", "tile": 8}
     group = {"layers": ["S", "P", "O"], "nest": {"loops": [HEADS, QUERIES, keys], "operands": []}}
     group["nest"]["operands"] = [{"name": "O", "stays": "queries"}]
@@ -161,14 +164,7 @@ def test_cores_share_out_the_outermost_loop(source: str, tmp_path: Path) -> None
 
 def test_cores_that_take_turns_leave_out_what_a_mask_drops(tmp_path: Path) -> None:
     source, plan, again = (tmp_path / name for name in ("causal.yaml", "plan.json", "again.json"))
-    source.write_text("""
-        ranks: {h: 4, q: 48, k: q, d: 8}
-        causal: {queries: q, keys: k}
-        einsums:
-          - S[h,q,k] = Q[h,q,d] * K[h,k,d]
-          - P[h,q,k] = softmax(S[h,q,k], k)
-          - O[h,q,d] = P[h,q,k] * V[h,k,d]
-        """)
+    source.write_text(CAUSAL)
     nest = {"loops": [{"rank": "queries", "tile": 8}, HEADS, {"rank": "keys", "tile": 8}]}
     nest["operands"] = [{"name": "O", "stays": "heads"}]
     edps, tiles = [], []

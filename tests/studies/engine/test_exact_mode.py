@@ -54,9 +54,9 @@ def costs(folder: Path) -> np.ndarray:
     return np.unique(rows, axis=0)
 
 
-def measured_all(problem: DesignProblem) -> np.ndarray:
-    """Return EDP, area and TDP of every feasible design."""
-    settings = SoftwareSettings("none", mapping="exact")
+def measured_all(folder: Path, settings: SoftwareSettings) -> np.ndarray:
+    """Return EDP, area and TDP of every feasible design of the space in a folder."""
+    problem = DesignProblem(HardwareSpace.load(folder / "small.yaml"), [network("tiny_cnn")])
     rows = []
     for candidate in problem.feasible():
         hardware = problem.space.build(candidate.point)
@@ -68,8 +68,7 @@ def measured_all(problem: DesignProblem) -> np.ndarray:
 
 
 def test_the_front_is_that_of_running_every_design(folder: Path) -> None:
-    problem = DesignProblem(HardwareSpace.load(folder / "small.yaml"), [network("tiny_cnn")])
-    rows = measured_all(problem)
+    rows = measured_all(folder, SoftwareSettings("none", mapping="exact"))
     np.testing.assert_array_equal(
         costs(folder / "run"), np.unique(rows[non_dominated(rows)], axis=0)
     )

@@ -1,6 +1,6 @@
 """Corners of nests lie below all nests of up to two loops at any price of a cycle, near them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
@@ -55,9 +55,11 @@ def nearest(case: SmallCase, found: Floats, price: float) -> float:
 
 @pytest.mark.parametrize("seed", sweep(range(40), sample=2))
 @pytest.mark.parametrize("cases", [small_case, longer_case])
-def test_nests_lie_above_their_corners(cases: object, seed: int) -> None:
+def test_nests_lie_above_their_corners(
+    cases: Callable[[np.random.Generator], SmallCase], seed: int
+) -> None:
     rng = np.random.default_rng(seed)
-    case: SmallCase = cases(rng)  # type: ignore[operator]
+    case = cases(rng)
     facts = NestFacts(case.network, case.layers, case.hardware)
     proposed = [choice.nest for choice in best_nests(facts) if len(choice.nest.loops) <= 2]
     some = one_by_one(
