@@ -5,11 +5,9 @@ from functools import partial
 from math import inf
 from typing import Final
 
-import numpy as np
-
 from ..causal_masks import LOW, added_window, causal_window
 from .call import Call, truth
-from .value import BOOL, OnnxError, Value
+from .value import BOOL, OnnxError, Value, as_numbers
 
 Translator = Callable[[Call], Value | tuple[Value | None, ...]]
 
@@ -126,9 +124,7 @@ def _masked_sum(kind: str, call: Call, scores: Value, mask: Value) -> Value | No
     values = mask.read()
     if values is None or values.dtype.kind not in "fiub":
         return None
-    # values may be anything, also what numpy warns of where it is made longer
-    with np.errstate(invalid="ignore"):
-        added = values.astype(np.float64) * (-1 if kind == "sub" else 1)
+    added = -as_numbers(values) if kind == "sub" else as_numbers(values)
     # nobody learns values of which some are 0 and all others so low
     if mask.learned and not bool(((added == 0) | (added <= LOW)).all()):
         return None
@@ -208,7 +204,7 @@ def _where(call: Call) -> Value:
         )
     shape, (other,) = call.shape(), [value for value in branches if value.constant]
     seen, low = condition.read() if condition.constant else None, other.read()
-    if seen is not None and low is not None and bool((low.astype(np.float64) <= LOW).all()):
+    if seen is not None and low is not None and bool((as_numbers(low) <= LOW).all()):
         window = causal_window(seen.astype(bool) == (maps[0] is branches[0]))
         masked = masked_scores(call, maps[0], window, shape)
         if masked is not None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..causal_masks import LOW
+
 if TYPE_CHECKING:
     from onnx import TensorProto
 
@@ -114,9 +116,8 @@ class Value:
     def _decimals(self) -> NDArray[np.float64] | None:
         """Return the elements of a constant of several floating-point numbers."""
         array = self.read() if self.constant and self.dtype in FLOATS and self.size > 1 else None
-        with np.errstate(all="ignore"):
-            # what is no number is neither low, nor 0, nor a cosine
-            return None if array is None else np.nan_to_num(array.astype(np.float64), nan=2.0)
+        # what is no number is neither low, nor 0, nor a cosine
+        return None if array is None else np.nan_to_num(as_numbers(array), nan=2.0)
 
     @property
     def is_mask(self) -> bool:
@@ -130,8 +131,7 @@ class Value:
         if array is None:
             return False
         flat = array.ravel()
-        # -1e4 is the least that half precision takes; masks of BERT hold it
-        low = flat <= -1e4
+        low = flat <= LOW
         if not low.any():
             return not flat.any() and len(self.shape) == 4 and self.shape[3] > 1
         return bool(np.all(low | (flat == 0)))
@@ -150,6 +150,12 @@ class Value:
         return (
             bool((first == first[0]).all()) and first[0] in (0, 1) and bool((rows != first).any())
         )
+
+
+def as_numbers(array: Array) -> NDArray[np.float64]:
+    """Return values in double precision: they may be anything, also what numpy warns of then."""
+    with np.errstate(all="ignore"):
+        return array.astype(np.float64)
 
 
 def check_shape(shape: tuple[int, ...], least: int = 0) -> None:
