@@ -74,15 +74,23 @@ class Turns:
     loop: LoopIterations
 
 
+def shared_out(count: int, cores: int) -> tuple[int, int]:
+    """Return how many of so many iterations a core runs at the most, and how many cores work.
+
+    There are no more of these than that takes: others would finish no sooner, and make again what
+    all make.
+    """
+    most = -(-count // cores)
+    return most, -(-count // most)
+
+
 def turns(size: int, tile: int, cores: int) -> tuple[Turns, ...]:
     """Share out the iterations of a loop over a rank of ``size`` in tiles.
 
-    Each core runs as many, one after another; the last one runs what is left. There are no more
-    cores than that takes: others would finish no sooner, and make again what all make.
+    Each core runs as many, one after another; the last one runs what is left.
     """
     count = -(-size // tile)
-    most = -(-count // cores)
-    working = -(-count // most)
+    most, working = shared_out(count, cores)
     left = count - most * (working - 1)
     whole = shown(most * tile, tile)
     if left < most:
@@ -104,8 +112,7 @@ def turns_in_order(size: int, tile: int, cores: int) -> tuple[Turns, ...]:
     There are as many cores as :func:`turns` has.
     """
     count = -(-size // tile)
-    most = -(-count // cores)
-    working = -(-count // most)
+    most, working = shared_out(count, cores)
     # so many cores run as many as any, and the others one fewer
     full = count - (most - 1) * working
     whole = shown(most * tile, tile)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ....arrays import Floats
+from .loops import shared_out
+from .masked import QUERIES, TileGrid
 from .when_used import MOST_TILES, MaskedRanks
 
 
@@ -36,8 +38,7 @@ def seen_share(
     all queries and keys, if so many cores take the tiles of queries in turn."""
     (queries, keys), (tile, width) = sizes, tiles
     counts = -(-queries // tile), -(-keys // width)
-    most = -(-counts[0] // cores)
-    working = -(-counts[0] // most)
+    most, working = shared_out(counts[0], cores)
     if prod(counts) > MOST_TILES:
         return 1.0, float(counts[1]), counts[0] / working, 1.0, 1.0
     first, last = masked.seen(tile, width)
@@ -51,8 +52,8 @@ def seen_share(
     rows = np.zeros(most * working)
     rows[: counts[0]] = covered * height / tile
     live = np.zeros((most * working, counts[1]), np.bool_)
-    number = np.arange(counts[1])
-    live[: counts[0]] = (first[:, None] <= number) & (number <= last[:, None])
-    own = live.reshape(most, working, -1).any(axis=0) @ np.minimum(width, keys - number * width)
+    live[: counts[0]] = TileGrid.between(first, last, counts[1], QUERIES).live
+    widths = np.minimum(width, keys - np.arange(0, keys, width))
+    own = live.reshape(most, working, -1).any(axis=0) @ widths
     rounds = float(rows.reshape(most, working).max(axis=1).mean())
     return pairs, seen, float(covered.sum()) / working, rounds, float(own.mean()) / keys
