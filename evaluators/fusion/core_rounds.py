@@ -9,6 +9,7 @@ same time.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,17 @@ from ..arrays import Ints
 from .tiling import Tiles
 
 Grid = NDArray[np.float64]
+
+#: tiles of an image of which each axis is looked at by itself, if there are more
+_MANY: Final = 64
+
+#: more than the columns of any map: rows and columns of a size make one number, in their order
+_WIDE: Final = 2**31
+
+
+def _numbered(rows: Ints, columns: Ints) -> Ints:
+    """One number for each size, 0 for none; in the order of rows, then of columns."""
+    return rows * _WIDE + columns
 
 
 @dataclass(frozen=True)
@@ -90,22 +102,48 @@ class Rounds:
 
     def sizes(self, m: int) -> RoundSizes:
         """Return the distinct sizes in which layer ``m`` runs."""
-        own = self.tiles.sizes(m)
         if self._in_order:
+            own = self.tiles.sizes(m)
             times = np.where(own.made, own.times, 0)
             at, some = own.at.ravel(), own.made[own.at.ravel()][:, None]
             return RoundSizes(own.rows, own.columns, times * self.alike, times, at, some)
-        some = (self.at >= 0) & own.made[own.at.ravel()[self.at]]
-        rows, columns = (
-            np.where(some, length[own.at.ravel()[self.at]], 0).max(axis=1)
-            for length in (own.rows, own.columns)
-        )
-        found, at = np.unique(np.stack([rows, columns], axis=1), axis=0, return_inverse=True)
-        at = at.ravel()
-        busy = some.sum(axis=1) * self.alike
+        rows, columns, some = self._largest(*(of[m : m + 1] for of in self.tiles.lengths))
+        found, at = np.unique(_numbered(rows[0], columns[0]), return_inverse=True)
+        busy = some[0].sum(axis=1) * self.alike
         times = np.bincount(at, weights=busy, minlength=len(found)).astype(np.int64)
         rounds = np.bincount(at, weights=busy > 0, minlength=len(found)).astype(np.int64)
-        return RoundSizes(found[:, 0], found[:, 1], times, rounds, at, some)
+        return RoundSizes(found // _WIDE, found % _WIDE, times, rounds, at, some[0])
+
+    def running(self) -> Ints:
+        """Return int64[n, 5], layer, tiles, rounds, rows and columns of each size in which a layer
+        makes anything, in the order of layers and of :attr:`RoundSizes.running`.
+        """
+        if self._in_order and self.tiles.count > _MANY:
+            each = (
+                (m, *one) for m in range(self.tiles.shape.members) for one in self.sizes(m).running
+            )
+            return np.array(list(each), np.int64).reshape(-1, 5)
+        rows, columns, some = self._largest(*self.tiles.lengths)
+        sizes = _numbered(rows, columns)
+        layer = np.broadcast_to(np.arange(len(sizes))[:, None], sizes.shape)
+        made = sizes > 0
+        # layers first, then sizes: a stable sort keeps the rounds of one size together
+        order = np.lexsort((sizes[made], layer[made]))
+        layer, sizes = layer[made][order], sizes[made][order]
+        busy = some.sum(axis=2)[made][order] * self.alike
+        first = np.flatnonzero(np.diff(sizes, prepend=-1) | np.diff(layer, prepend=-1))
+        counts = np.diff(first, append=len(sizes))
+        tiles = np.add.reduceat(busy, first) if len(first) else busy
+        figures = (layer[first], tiles, counts, sizes[first] // _WIDE, sizes[first] % _WIDE)
+        return np.stack(figures, axis=1)
+
+    def _largest(self, rows: Ints, columns: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+        """The size int64[M, R] that layers run in each round, and bool[M, R, C], cores that make
+        something, of rows and columns int64[M, T] that they make in each tile of an image.
+        """
+        high, wide = rows[:, self.at], columns[:, self.at]
+        some = (self.at >= 0) & (high > 0) & (wide > 0)
+        return (high * some).max(axis=2), (wide * some).max(axis=2), some
 
     @cached_property
     def in_flight(self) -> Ints:

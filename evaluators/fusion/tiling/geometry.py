@@ -81,6 +81,12 @@ class Tiles(ABC):
 
     @property
     @abstractmethod
+    def lengths(self) -> tuple[Ints, Ints]:
+        """int64[members, T] twice: rows and columns that each layer makes in each tile of an
+        image."""
+
+    @property
+    @abstractmethod
     def linked(self) -> int:
         """Tiles in a row that must run in one buffer, for what each leaves there to the next."""
 
@@ -226,6 +232,13 @@ class GroupTiles(Tiles):
             np.outer(n_h, n_w).ravel(),
             at_h[:, None] * len(widths) + at_w,
         )
+
+    @property
+    def lengths(self) -> tuple[Ints, Ints]:
+        """Those of a row of tiles, and of a column."""
+        members, (high, wide) = self.shape.members, self.grid
+        rows, columns = self.rows.new[:members], self.columns.new[:members]
+        return rows.repeat(wide, axis=1), np.tile(columns, (1, high))
 
     @property
     def linked(self) -> int:

@@ -64,6 +64,12 @@ class FaceTiles(Tiles):
         return Sizes(found[:, 0], found[:, 1], times, at.reshape(1, -1))
 
     @property
+    def lengths(self) -> tuple[Ints, Ints]:
+        """Those of each rectangle."""
+        members = self.shape.members
+        return self.rows.new[:members], self.columns.new[:members]
+
+    @property
     def linked(self) -> int:
         """Each rectangle by itself."""
         return 1

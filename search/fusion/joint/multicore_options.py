@@ -55,6 +55,7 @@ class MulticoreOptions(GroupOptions):
         super().__init__(evaluator, cores.one)
         self._cores = cores
         self._columns = self._known.columns
+        self._words = np.array([layer.weight_words for layer in evaluator.network.layers])
         self._bounds = CoreTilings(
             evaluator.network, evaluator.hardware, cores, self._known.numbers
         )
@@ -181,17 +182,17 @@ class MulticoreOptions(GroupOptions):
         # columns in their order, whatever the order of the layers
         columns, places = np.unique(self._columns.of(group), return_inverse=True)
         totals = np.zeros((len(columns), 2))
-        streamed = 0
-        for m, i in enumerate(group.layers):
-            stays = i in group.resident
-            for size in rounds.sizes(m).running:
-                ran, turns = (n * rounds.repeats for n in size[:2])
-                ((energy, cycles),) = self._estimates.of([(i, size[2], size[3], stays)])
-                totals[places[m]] += ran * energy, turns * cycles
-                if not stays:
-                    # what comes for all cores at once counts once
-                    copies = turns if self._cores.shared_weights else ran
-                    streamed += copies * self._weight_words[i]
+        members, stays = np.array(group.layers), np.isin(group.layers, group.resident)
+        m, ran, turns, high, wide = rounds.running().T
+        sizes = zip(
+            members[m].tolist(), high.tolist(), wide.tolist(), stays[m].tolist(), strict=True
+        )
+        ran, turns = ran * rounds.repeats, turns * rounds.repeats
+        times = np.stack([ran, turns], axis=1)
+        np.add.at(totals, places[m], times * np.array(self._estimates.of(list(sizes))))
+        # what comes for all cores at once counts once
+        copies = turns if self._cores.shared_weights else ran
+        streamed = int((copies * self._words[members[m]])[~stays[m]].sum())
         loads = self._owned_words(group.resident)
         reads = loads * (1 if self._cores.shared_weights else rounds.working)
         fetched, stored = (int(w.sum()) * tiles.images for w in (tiles.fetched, tiles.stored))

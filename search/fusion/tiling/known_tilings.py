@@ -74,7 +74,7 @@ def _tilings(network: Network, layers: Group, apart: int) -> Iterator[KnownTilin
     macs = np.array([layer.macs // (layer.p * layer.q * layer.n) for layer in members], np.int64)
     for tile, halo in tiles_apart(ways, apart) if apart else ways.banded():
         rows, columns = ways.axes(tile, halo)
-        words = ways.words(tile, halo)
+        words = ways.tiled.words(rows, columns, halo)
         made = rows.totals[MADE] * columns.totals[MADE]
         count = rows.tiles * columns.tiles
         yield KnownTiling(

@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from archloom.evaluators.fusion import GroupCost, group_cost
+from archloom.evaluators.fusion import GroupCost, core_rounds, group_cost
+from archloom.evaluators.fusion.buffer import tiles_of
 from archloom.evaluators.fusion.buffer.words import buffer_words
+from archloom.evaluators.fusion.core_rounds import rounds_of
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
@@ -15,7 +17,7 @@ from archloom.search.mapping.simd.searches import LocalMapping
 from archloom.space.design_space.presets import preset
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin
-from archloom.space.fusion.residency import plan_residents
+from archloom.space.fusion.residency import ALONE, plan_residents
 from archloom.space.hardware.cores import Cores, fusion_cores
 from archloom.space.mapping.mapping import LevelMapping, Mapping
 from archloom.space.workload.layer import Layer
@@ -88,6 +90,20 @@ def check_cores(seed, kind):
     assert cost.latency_cycles == slow.latency
     # whole transfers are rounded to 2**-8 pJ, at most two an external map and layer
     assert cost.dynamic_pj == pytest.approx(slow.energy_pj, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_sizes_of_all_layers_are_those_of_each(seed, monkeypatch):
+    """Looked at together, and axis by axis where tiles are many."""
+    network, group, hardware, _ = case(seed, ("any", "operators", "wild")[seed % 3])
+    tiles = tiles_of(network, group, hardware, ALONE)
+    for cores in (1, fusion_cores(hardware).count):
+        rounds = rounds_of(tiles, cores)
+        each = [[m, *one] for m in range(len(group.layers)) for one in rounds.sizes(m).running]
+        assert rounds.running().tolist() == each
+        monkeypatch.setattr(core_rounds, "_MANY", 0)
+        assert rounds.running().tolist() == each
+        monkeypatch.undo()
 
 
 def test_those_groups_are_of_every_kind():
