@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .core_rounds import round_count as round_count, rounds_of as rounds_of
+    from .core_rounds import (
+        Rounds as Rounds,
+        round_count as round_count,
+        rounds_of as rounds_of,
+    )
     from .decoupled import (
         Work as Work,
         decoupled_rounds as decoupled_rounds,

@@ -11,9 +11,9 @@ import numpy as np
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import layer_bound
-from archloom.evaluators.fusion import rounds_of
+from archloom.evaluators.fusion import Rounds, rounds_of
 from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked, shape_of
-from archloom.evaluators.fusion.tiling import GroupTiles
+from archloom.evaluators.fusion.tiling import TileWords
 from archloom.search.fusion.tiling import (
     GroupTilings,
     choose_weights,
@@ -152,21 +152,21 @@ class MulticoreOptions(GroupOptions):
             return []
         tilings = self._tilings(layers)
         assert tilings is not None, "a group that is tiled can be fused"
-        return [self._option(group, tilings.tiles(group.tile, group.halo))]
+        return self._options([group], tilings, tilings.words(group.tile, group.halo))
 
     def _all(self, layers: Group) -> list[GroupOption]:
         tilings, found = self._tilings(layers), list[GroupOption]()
         if tilings is None:
             return []
         for tile, halo in several_on_cores(tilings, self._network.batch, self._cores.count):
-            tiles = tilings.tiles(tile, halo)
-            capacity = buffer_words(self._core) - int(tiles.activations.max())
+            words = tilings.words(tile, halo)
+            capacity = buffer_words(self._core) - words.peak
             if capacity < 1:
                 continue
-            runs = tiles.count * tiles.images
+            runs = tilings.count(tile) * self._network.batch
             stay, _ = choose_weights(self._network, layers, self._core, runs, capacity)
-            groups = (FusionGroup(layers, tile, halo, stays) for stays in {stay: 0, (): 0})
-            found += [self._option(group, tiles) for group in groups]
+            groups = [FusionGroup(layers, tile, halo, stays) for stays in {stay: 0, (): 0}]
+            found += self._options(groups, tilings, words)
         return found
 
     def _tilings(self, layers: Group) -> GroupTilings | None:
@@ -176,14 +176,33 @@ class MulticoreOptions(GroupOptions):
         members = tuple(self._network.layers[i] for i in layers)
         return GroupTilings(shape_of(self._network, layers), members)
 
-    def _option(self, group: FusionGroup, tiles: GroupTiles) -> GroupOption:
-        """Estimate a tiling: layers round by round, and what moves between DRAM and buffers."""
-        rounds = rounds_of(tiles, self._cores.count)
+    def _options(
+        self, groups: Sequence[FusionGroup], tilings: GroupTilings, words: TileWords
+    ) -> list[GroupOption]:
+        """Estimate groups that differ in what stays of their weights, all in the same tiles."""
+        tile, halo = groups[0].tile, groups[0].halo
+        assert tile is not None, "these groups run in tiles"
+        rounds = rounds_of(tilings.tiles(tile, halo), self._cores.count)
+        running = rounds.running()
+        return [self._option(group, rounds, running, words) for group in groups]
+
+    def _option(
+        self, group: FusionGroup, rounds: Rounds, running: Ints, words: TileWords
+    ) -> GroupOption:
+        """Estimate a tiling: layers round by round, and what moves between DRAM and buffers.
+
+        Args:
+            group: what is tiled.
+            rounds: its tiles.
+            running: in which sizes its layers run (:meth:`Rounds.running`).
+            words: that its tiles hold and move for an image.
+        """
         # columns in their order, whatever the order of the layers
         columns, places = np.unique(self._columns.of(group), return_inverse=True)
         totals = np.zeros((len(columns), 2))
-        members, stays = np.array(group.layers), np.isin(group.layers, group.resident)
-        m, ran, turns, high, wide = rounds.running().T
+        members = np.array(group.layers)
+        stays = np.array([i in group.resident for i in group.layers])
+        m, ran, turns, high, wide = running.T
         sizes = zip(
             members[m].tolist(), high.tolist(), wide.tolist(), stays[m].tolist(), strict=True
         )
@@ -195,7 +214,7 @@ class MulticoreOptions(GroupOptions):
         streamed = int((copies * self._words[members[m]])[~stays[m]].sum())
         loads = self._owned_words(group.resident)
         reads = loads * (1 if self._cores.shared_weights else rounds.working)
-        fetched, stored = (int(w.sum()) * tiles.images for w in (tiles.fetched, tiles.stored))
+        fetched, stored = words.fetched * rounds.tiles.images, words.stored * rounds.tiles.images
         moved_pj = fetched * self._fetch_pj + stored * self._store_pj
         moved_pj += (reads + streamed) * self._weight_pj
         moved_pj += loads * rounds.working * self._fill_pj

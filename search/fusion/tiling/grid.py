@@ -89,6 +89,10 @@ class GroupTilings:
         rows, columns = (self._sweep(*cut) for cut in self._cuts(tile, halo))
         return GroupTiles(self._shape, self._members, halo, rows, columns)
 
+    def count(self, tile: Tile) -> int:
+        """Return how many tiles an image is cut into."""
+        return prod(-(-size // side) for size, side in zip(self.whole, tile, strict=True))
+
     def axes(self, tile: Tile, halo: HaloPolicy) -> tuple[AxisTiles, AxisTiles]:
         """Return rows and columns of :meth:`tiles`, as :meth:`words` has them."""
         rows, columns = (self._axis(*cut) for cut in self._cuts(tile, halo))
