@@ -43,6 +43,7 @@ from ..rounding import (
     whole_cycles,
 )
 from ..word_prices import Prices
+from .crossings import MIXTURES
 from .gathered import best_corner
 from .work import Nests, Plans, Work, network_work, remember_in
 
@@ -156,14 +157,26 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
         chip_cycles += float(nests.whole @ inside[:, CYCLES])
         chip_cycles += float(nests.owned @ _waits(hardware, zeros, nests, inside[:, CYCLES]))
     chip_cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
+    share, dram_words = min(dram_shares(hardware, need.served(hardware))), float(need.dram_words)
     cycles = max(whole_cycles(chip_cycles), latency_bound_cycles(network, hardware, steady))
     energy_pj += rates.macs_pj(work.partly) + need.vector_ops * rates.vector_op_pj
-    dynamic_pj = energy_pj + need.paid_words(hardware) * rates.word_pj
+    paid_words = need.paid_words(hardware)
+    dynamic_pj = energy_pj + paid_words * rates.word_pj
+    if cores.count == 1 and work.remade:
+        again = _made_again(work, hardware, costs)
+        for mixture in MIXTURES:
+            # all of a pass takes no less time than DRAM, than the chip, and than any mixture
+            word = (1 - mixture) * rates.words
+            late = work.crossing.least(hardware, word * share, mixture * again[:, CYCLES])
+            mixed = mixture * chip_cycles + word * paid_words + late
+            cycles = max(cycles, whole_cycles(mixed))
+        dynamic_pj += work.crossing.least(hardware, rates.word_pj * share, again[:, ENERGY_PJ])
+        dram_words += work.crossing.least(hardware, 1.0, np.zeros(len(again)))
     energy_pj = rates.below_costs(dynamic_pj + cycles * rates.leakage_pj, need)
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
-    dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
+    dram_bytes = dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
-    word_pj = rates.word_pj * min(dram_shares(hardware, need.served(hardware)))
+    word_pj = rates.word_pj * share
     # maps that a buffer needs whole take energy or time, not neither
     at_corners = [
         edp_js(
@@ -226,6 +239,22 @@ def _corners(
     late = np.where(moved_pj > least_pj, late, 0.0)
     more_pj, waited = best_corner(moved_pj - least_pj, late)
     yield from zip((more_pj + least_pj.sum()).tolist(), waited.tolist(), strict=True)
+
+
+def _made_again(work: Work, hardware: Hardware, inside: dict[Sparsity, Floats]) -> Floats:
+    """Return float64[E, 2], energy (pJ) and cycles of the layer that runs once more if a map is
+    made again; of cycles those in which the pass does not wait for its weights anyway."""
+    again = np.zeros((len(work.remade), 2))
+    waits = {
+        zeros: _waits(hardware, zeros, work.nests[zeros], costs[:, CYCLES])
+        for zeros, costs in inside.items()
+    }
+    for at, place in enumerate(work.remade):
+        if place is not None:
+            zeros, row = place
+            again[at] = inside[zeros][row]
+            again[at, CYCLES] = max(0.0, again[at, CYCLES] - waits[zeros][row])
+    return again
 
 
 def _held_whole(

@@ -21,6 +21,7 @@ from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
 from ..word_prices import Prices
+from .crossings import Crossings, crossings
 from .gathered import Gathered, gathered_maps, words_between
 from .whole_steps import whole_shares
 
@@ -157,6 +158,8 @@ class Work(NamedTuple):
         staged: operators that may run on cores or by themselves; none that may be folded.
         gathered: maps that a core needs whole, with the zeros and the row of the nest that makes
             each.
+        crossing: maps that cross DRAM, or cost something else, where they are large.
+        remade: zeros and row of the nest that runs again if each of these maps is made again.
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
     """
 
@@ -167,6 +170,8 @@ class Work(NamedTuple):
     runs: Floats
     staged: tuple[Staged, ...]
     gathered: tuple[tuple[Gathered, Sparsity, int], ...]
+    crossing: Crossings
+    remade: tuple[tuple[Sparsity, int] | None, ...]
     passes: dict[tuple[Hardware, Plans], tuple[float, float]]
 
 
@@ -201,9 +206,14 @@ def network_work(network: Network) -> Work:
     runs = np.array([float(one.times) for one in vector])
     some = demand(network).work.some(np.array(partly, np.bool_))
     maps = gathered_maps(network, read)
-    gathered = tuple(_placed(network.layers[one.maker], one, counts) for one in maps)
+    gathered = tuple((one, *_placed(network.layers[one.maker], counts)) for one in maps)
+    crossing = crossings(network, read, frozenset(one.maker for one in maps))
+    remade = tuple(
+        None if one.remade < 0 else _placed(network.layers[one.remade], counts) for one in crossing
+    )
     staged = _staged(network, read, words_between(network, maps))
-    return Work(nests, some, vector, streamed, runs, staged, gathered, {})
+    across = Crossings.of(network, crossing)
+    return Work(nests, some, vector, streamed, runs, staged, gathered, across, remade, {})
 
 
 def _kind(layer: Layer) -> tuple[Any, ...]:
@@ -212,10 +222,10 @@ def _kind(layer: Layer) -> tuple[Any, ...]:
 
 
 def _placed(
-    maker: Layer, one: Gathered, counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]]
-) -> tuple[Gathered, Sparsity, int]:
+    maker: Layer, counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]]
+) -> tuple[Sparsity, int]:
     zeros = _zeros(maker)
-    return one, zeros, list(counts[zeros]).index(_kind(maker))
+    return zeros, list(counts[zeros]).index(_kind(maker))
 
 
 def _zeros(layer: Layer) -> Sparsity:
