@@ -5,28 +5,32 @@ A map that the buffer does not hold crosses DRAM, or both layers run in one grou
 then weights or partial sums of the reader move again for each piece, or the map is made again.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.space.fusion import computations
 from archloom.space.hardware import Hardware
-from archloom.space.workload import OUTPUTS, TENSORS, Layer, Network
+from archloom.space.workload import TENSORS, Layer, Network
 
-from ...arrays import Bools, Floats
-
-#: mixtures of DRAM's time and the chip's, of which each bounds the cycles of a pass
-MIXTURES: Final = (0.0, 1 / 32, 1 / 8, 1 / 4, 1 / 2)
+from ...arrays import Floats
+from .crossing_kernel import (
+    FETCHED,
+    FIGURES,
+    IMAGES,
+    KNOWN,
+    MOVED,
+    STORED,
+    WEIGHTS,
+    WINDOWS,
+    Room,
+)
 
 #: words that an on-chip level without a limit counts with
 _UNLIMITED: Final = 2**53
-
-#: price of a map so many times more
-_Again: TypeAlias = Callable[[Floats], Floats]
 
 
 class Crossing(NamedTuple):
@@ -121,99 +125,19 @@ def _made_again(
     return -1, 0, 0
 
 
-@dataclass(frozen=True)
-class Crossings:
-    """Figures of crossings, one after another, of all images of a pass.
-
-    Attributes:
-        moved: float64[E], words that DRAM moves if the map crosses it, but for what leaves anyway.
-        weights, inputs, outputs: float64[E], words of the reader's operands.
-        images: of the pass.
-        windows: bool[E], whether results of the reader need more than the position at their place.
-        known: bool[E], whether anything is known of what is made again.
-        stored, fetched: float64[E], as in :class:`Crossing`; infinite if the maker runs again
-            itself.
-    """
-
-    moved: Floats
-    weights: Floats
-    inputs: Floats
-    outputs: Floats
-    images: int
-    windows: Bools
-    known: Bools
-    stored: Floats
-    fetched: Floats
-
-    @classmethod
-    def of(cls, network: Network, found: Sequence[Crossing]) -> "Crossings":
-        """Return the figures of some crossings of a network."""
-        made = [network.layers[one.maker] for one in found]
-        readers = [network.layers[one.reader] for one in found]
-        inputs = np.array([one.words for one in found], np.float64)
-        written = [0 if la.name in network.leaving else la.output_words for la in made]
-        stored, fetched = (
-            np.array([words or np.inf for words in column], np.float64)
-            for column in ([one.stored for one in found], [one.fetched for one in found])
-        )
-        return cls(
-            np.array(written, np.float64) + inputs,
-            np.array([layer.weight_words for layer in readers], np.float64),
-            inputs,
-            np.array([layer.output_words for layer in readers], np.float64),
-            network.batch,
-            np.array([not _windowless(layer) for layer in readers], np.bool_),
-            np.array([one.remade >= 0 for one in found], np.bool_),
-            stored,
-            fetched,
-        )
-
-    def least(self, hardware: Hardware, word: float, again: Floats) -> float:
-        """Return what the crossings cost at the least, all together.
-
-        Args:
-            hardware: with one buffer between groups.
-            word: price of a word over DRAM.
-            again: float64[E], price of running once more the layer that makes the map.
-        """
-        held = buffer_words(hardware)
-        large = self.inputs > self.images * held
-        if not large.any():
-            return 0.0
-        most = held_words(hardware)
-        w, i, o = word * self.weights, word * self.inputs, word * 2 * self.outputs
-        all_words = self.weights, self.inputs, self.outputs
-        pieces = [_pieces(words, room) for words, room in zip(all_words, most, strict=True)]
-
-        def made_again(times: Floats) -> Floats:
-            other = word * (self.stored + self.fetched * (1 + times))
-            return np.where(self.known & (times > 0), np.minimum(times * again, other), 0.0)
-
-        def fetched_again(times: Floats) -> Floats:
-            return times * i
-
-        apart = word * self.moved + _moved_again(pieces, w, o, fetched_again)
-        # a tile holds its part of what the reader reads, and of what it makes
-        tiles = _pieces(self.inputs + self.outputs, held)
-        resident = "weights" in hardware.levels[-2].keeps
-        tiled = np.where(resident & (self.weights <= held), 0.0, (tiles - 1) * w)
-        # in a loop nest the map lies in the buffer, and no loop cuts rows and columns of windows
-        at_hand = [pieces[0], _pieces(self.inputs, held), pieces[2]]
-        nested = np.where(
-            self.windows,
-            self._by_channels(held, most[OUTPUTS], o, made_again),
-            _moved_again(at_hand, w, o, made_again),
-        )
-        least = np.minimum(np.minimum(apart, tiled), nested)
-        return float(least[large].sum())
-
-    def _by_channels(self, held: int, most: int, o: Floats, made_again: _Again) -> Floats:
-        """Return what loops over channels cost, of an image whose map is ``held`` in pieces."""
-        n_i = _pieces(self.inputs / self.images, held)
-        n_o = _pieces(self.outputs / self.images, most)
-        summed = np.where(n_o > 1, (n_i - 1) * o, 0.0)
-        both = np.where(n_o > 1, made_again(np.ones_like(n_o)) + o, 0.0)
-        return np.minimum(np.minimum(summed, made_again(n_o - 1)), both)
+def figures_of(network: Network, found: Sequence[Crossing]) -> Floats:
+    """Return float64[E, 9], figures of some crossings of a network as
+    :func:`archloom.evaluators.bounds.network.crossing_kernel.least_crossings` takes them."""
+    figures = np.zeros((len(found), FIGURES))
+    for row, one in zip(figures, found, strict=True):
+        maker, reader = network.layers[one.maker], network.layers[one.reader]
+        stored = 0 if maker.name in network.leaving else maker.output_words
+        row[MOVED] = stored + one.words
+        row[WEIGHTS:MOVED] = reader.weight_words, one.words, reader.output_words
+        row[IMAGES], row[WINDOWS] = network.batch, not _windowless(reader)
+        row[KNOWN] = one.remade >= 0
+        row[STORED], row[FETCHED] = one.stored or np.inf, one.fetched or np.inf
+    return figures
 
 
 def _windowless(layer: Layer) -> bool:
@@ -221,29 +145,13 @@ def _windowless(layer: Layer) -> bool:
     return (layer.r, layer.s, layer.stride, layer.padding) == (1, 1, (1, 1), (0, 0))
 
 
-def _moved_again(pieces: Sequence[Floats], w: Floats, o: Floats, inputs: _Again) -> Floats:
-    """Return what operands that move again cost at the least.
-
-    Args:
-        pieces: in which weights, inputs and outputs are at the least.
-        w, o: price of the weights, and of the outputs, once more.
-        inputs: price of the inputs, so many times more.
-    """
-    n_w, n_i, n_o = pieces
-    once = inputs(np.ones_like(n_w))
-    one = (
-        w * (np.minimum(n_i, n_o) - 1),
-        inputs(np.minimum(n_w, n_o) - 1),
-        o * (np.minimum(n_w, n_i) - 1),
-    )
-    least: Floats = np.minimum.reduce([*one, w + once, once + o, w + o])
-    return least
-
-
-def _pieces(words: Floats, most: int) -> Floats:
-    """Return the pieces of at most so many words that some words are cut into at the least."""
-    counts: Floats = np.ceil(words / max(1, most))
-    return counts
+@lru_cache(maxsize=1024)
+def room_of(hardware: Hardware) -> Room:
+    """Return what a chip with one buffer between groups has room for."""
+    weights, inputs, outputs = held_words(hardware)
+    held = buffer_words(hardware)
+    resident = held if "weights" in hardware.levels[-2].keeps else 0
+    return Room(*map(float, (held, resident, weights, inputs, outputs)))
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +43,16 @@ from ..rounding import (
     whole_cycles,
 )
 from ..word_prices import Prices
-from .crossings import MIXTURES
+from .crossing_kernel import least_crossings
+from .crossings import room_of
 from .gathered import best_corner
 from .work import Nests, Plans, Work, network_work, remember_in
 
 #: passes of a network that are remembered
 _MOST_PASSES: Final = 1024
+
+#: shares of the chip's time in mixtures with that of DRAM
+_MIXTURES: Final = np.array([0.0, 1 / 32, 1 / 8, 1 / 4, 1 / 2])
 
 
 @dataclass(frozen=True)
@@ -162,16 +166,12 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     energy_pj += rates.macs_pj(work.partly) + need.vector_ops * rates.vector_op_pj
     paid_words = need.paid_words(hardware)
     dynamic_pj = energy_pj + paid_words * rates.word_pj
-    if cores.count == 1 and work.remade:
-        again = _made_again(work, hardware, costs)
-        for mixture in MIXTURES:
-            # all of a pass takes no less time than DRAM, than the chip, and than any mixture
-            word = (1 - mixture) * rates.words
-            late = work.crossing.least(hardware, word * share, mixture * again[:, CYCLES])
-            mixed = mixture * chip_cycles + word * paid_words + late
-            cycles = max(cycles, whole_cycles(mixed))
-        dynamic_pj += work.crossing.least(hardware, rates.word_pj * share, again[:, ENERGY_PJ])
-        dram_words += work.crossing.least(hardware, 1.0, np.zeros(len(again)))
+    if cores.count == 1 and len(work.crossing):
+        dram_cycles = paid_words * rates.words
+        large = _large_maps(work, hardware, costs, rates, share, (chip_cycles, dram_cycles))
+        dynamic_pj += large.energy_pj
+        dram_words += large.words
+        cycles = max(cycles, whole_cycles(large.cycles))
     energy_pj = rates.below_costs(dynamic_pj + cycles * rates.leakage_pj, need)
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
     dram_bytes = dram_words * least_dram_bits(hardware) / 8
@@ -241,20 +241,40 @@ def _corners(
     yield from zip((more_pj + least_pj.sum()).tolist(), waited.tolist(), strict=True)
 
 
-def _made_again(work: Work, hardware: Hardware, inside: dict[Sparsity, Floats]) -> Floats:
-    """Return float64[E, 2], energy (pJ) and cycles of the layer that runs once more if a map is
-    made again; of cycles those in which the pass does not wait for its weights anyway."""
-    again = np.zeros((len(work.remade), 2))
-    waits = {
-        zeros: _waits(hardware, zeros, work.nests[zeros], costs[:, CYCLES])
-        for zeros, costs in inside.items()
-    }
-    for at, place in enumerate(work.remade):
-        if place is not None:
-            zeros, row = place
-            again[at] = inside[zeros][row]
-            again[at, CYCLES] = max(0.0, again[at, CYCLES] - waits[zeros][row])
-    return again
+class _LargeMaps(NamedTuple):
+    """What maps take that the buffer does not hold: energy (pJ), and words over DRAM, beyond all
+    else; and cycles of the pass with them."""
+
+    energy_pj: float
+    words: float
+    cycles: float
+
+
+def _large_maps(
+    work: Work,
+    hardware: Hardware,
+    inside: dict[Sparsity, Floats],
+    rates: Rates,
+    share: float,
+    engines: tuple[float, float],
+) -> _LargeMaps:
+    """Return what maps between layers take at the least that cross DRAM, or cost something else.
+
+    DRAM takes energy and time for the ``share`` of their words. ``engines`` are cycles of the chip
+    and of DRAM without them: a pass takes no less than either, nor than any mixture.
+    """
+    again = np.zeros((2, len(work.crossing)))
+    for zeros, (numbers, rows) in work.remade.items():
+        busy = inside[zeros][:, CYCLES]
+        # who waits for its weights may run again meanwhile
+        longer = np.maximum(0.0, busy - _waits(hardware, zeros, work.nests[zeros], busy))
+        again[:, numbers] = inside[zeros][rows, ENERGY_PJ], longer[rows]
+    # energies; words, as if nothing but these cost; and cycles at each mixture
+    words = np.array([rates.word_pj * share, 1.0, *((1 - _MIXTURES) * rates.words * share)])
+    prices = np.stack([again[0], 0 * again[0], *np.multiply.outer(_MIXTURES, again[1])])
+    energy_pj, moved, *late = least_crossings(work.crossing, room_of(hardware), words, prices)
+    cycles = _MIXTURES * engines[0] + (1 - _MIXTURES) * engines[1] + late
+    return _LargeMaps(float(energy_pj), float(moved), float(cycles.max()))
 
 
 def _held_whole(

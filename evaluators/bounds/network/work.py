@@ -21,7 +21,7 @@ from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
 from ..word_prices import Prices
-from .crossings import Crossings, crossings
+from .crossings import Crossing, crossings, figures_of
 from .gathered import Gathered, gathered_maps, words_between
 from .whole_steps import whole_shares
 
@@ -158,8 +158,10 @@ class Work(NamedTuple):
         staged: operators that may run on cores or by themselves; none that may be folded.
         gathered: maps that a core needs whole, with the zeros and the row of the nest that makes
             each.
-        crossing: maps that cross DRAM, or cost something else, where they are large.
-        remade: zeros and row of the nest that runs again if each of these maps is made again.
+        crossing: float64[E, 9], figures of maps that cross DRAM, or cost something else, where they
+            are large.
+        remade: by zeros, numbers of those of these maps of which it is known what runs again if
+            they are made again, and the rows of the nests that do.
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
     """
 
@@ -170,8 +172,8 @@ class Work(NamedTuple):
     runs: Floats
     staged: tuple[Staged, ...]
     gathered: tuple[tuple[Gathered, Sparsity, int], ...]
-    crossing: Crossings
-    remade: tuple[tuple[Sparsity, int] | None, ...]
+    crossing: Floats
+    remade: dict[Sparsity, tuple[Ints, Ints]]
     passes: dict[tuple[Hardware, Plans], tuple[float, float]]
 
 
@@ -208,11 +210,8 @@ def network_work(network: Network) -> Work:
     maps = gathered_maps(network, read)
     gathered = tuple((one, *_placed(network.layers[one.maker], counts)) for one in maps)
     crossing = crossings(network, read, frozenset(one.maker for one in maps))
-    remade = tuple(
-        None if one.remade < 0 else _placed(network.layers[one.remade], counts) for one in crossing
-    )
     staged = _staged(network, read, words_between(network, maps))
-    across = Crossings.of(network, crossing)
+    across, remade = figures_of(network, crossing), _remade(network, crossing, counts)
     return Work(nests, some, vector, streamed, runs, staged, gathered, across, remade, {})
 
 
@@ -226,6 +225,19 @@ def _placed(
 ) -> tuple[Sparsity, int]:
     zeros = _zeros(maker)
     return zeros, list(counts[zeros]).index(_kind(maker))
+
+
+def _remade(
+    network: Network,
+    found: Sequence[Crossing],
+    counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]],
+) -> dict[Sparsity, tuple[Ints, Ints]]:
+    places: dict[Sparsity, list[tuple[int, int]]] = {}
+    for number, one in enumerate(found):
+        if one.remade >= 0:
+            zeros, row = _placed(network.layers[one.remade], counts)
+            places.setdefault(zeros, []).append((number, row))
+    return {zeros: (a[:, 0], a[:, 1]) for zeros, a in ((z, np.array(p)) for z, p in places.items())}
 
 
 def _zeros(layer: Layer) -> Sparsity:
