@@ -57,9 +57,7 @@ def nested(network, members, most):
             group = nest_group(network, members, frozenset(chosen))
             if group is None:
                 continue
-            stays = [
-                [*depths(group, chosen, t), STREAMED] for t in range(len(group.operands))
-            ]
+            stays = [[*depths(group, chosen, t), STREAMED] for t in range(len(group.operands))]
             tiles = [range(1, ranks.sizes[rank]) for rank in chosen]
             for depth in product(*stays):
                 ones = tuple(NestLoop(rank, 1) for rank in chosen)
