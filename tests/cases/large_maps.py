@@ -1,11 +1,19 @@
 """Chains of layers whose maps and weights are larger than the buffer, and random plans of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from archloom.evaluators.bounds.network.crossing_kernel import least_crossings
+from archloom.evaluators.bounds.network.crossings import room_of
+from archloom.evaluators.bounds.network.work import network_work
+from archloom.evaluators.fusion import GroupCost, NetworkCost, group_cost, network_cost
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.mapping.simd.searches import LocalMapping
+from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, plan_violations
+from archloom.space.fusion.residency import ALONE, Residents
 from archloom.space.hardware.effects import AccessEnergy
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.workload import INPUT, Builder, Network
@@ -117,3 +125,31 @@ def _group(
     own = [i for i in members if network.layers[i].weight_words]
     resident = tuple(i for i in own if rng.random() < 0.2)
     return FusionGroup(members, tile, POLICIES[rng.integers(3)], resident=resident)
+
+
+def large_costs(seed: int, plans: int) -> Iterator[NetworkCost]:
+    """Yield costs of random plans of a random network on a chip, with mappings for some
+    objective; of at most so many plans, as the evaluator refuses some."""
+    rng = np.random.default_rng(seed)
+    network = large_network(rng)
+    chip = small_chip(rng, network)
+    weights = ((1.0, 0.0), (1.0, 1.0), (0.0, 1.0))[int(rng.integers(3))]
+    mapper = Mapper(LocalMapping(), 300, seed=1, factors="imperfect")
+
+    def price(group: FusionGroup, residents: Residents = ALONE) -> GroupCost | Infeasible:
+        return group_cost(
+            network, group, chip, lambda found: mapper(replace(found, weights=weights)), residents
+        )
+
+    for _ in range(plans):
+        plan = large_plan(rng, network, lambda group: isinstance(price(group), GroupCost))
+        cost = None if plan is None else network_cost(network, plan, chip, price)
+        if isinstance(cost, NetworkCost):
+            yield cost
+
+
+def words_of_maps(network: Network, chip: Hardware) -> float:
+    """Return the words that large maps cost at the least if nothing is made again."""
+    found = network_work(network).crossing
+    dear = np.full((1, len(found)), 1e15)
+    return float(least_crossings(found, room_of(chip), np.ones(1), dear)[0])

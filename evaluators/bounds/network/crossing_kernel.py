@@ -64,7 +64,8 @@ def least_crossings(figures: Floats, room: Room, words: Floats, again: Floats) -
 @helper
 def _pieces(words: float, room: float) -> float:
     """Return the pieces that fit some room, of which so many words are made at the least."""
-    return np.ceil(words / max(1.0, room))
+    pieces: float = np.ceil(words / max(1.0, room))
+    return pieces
 
 
 @helper
@@ -74,7 +75,8 @@ def _apart(one: Floats, room: Room, word: float) -> float:
     n_i = _pieces(one[INPUTS], room.inputs)
     w, i, o = word * one[WEIGHTS], word * one[INPUTS], word * 2.0 * one[OUTPUTS]
     once = min(w * (min(n_i, n_o) - 1.0), i * (min(n_w, n_o) - 1.0), o * (min(n_w, n_i) - 1.0))
-    return word * one[MOVED] + min(once, w + i, w + o, i + o)
+    price: float = word * one[MOVED] + min(once, w + i, w + o, i + o)
+    return price
 
 
 @helper
@@ -83,7 +85,8 @@ def _tiled(one: Floats, room: Room, word: float) -> float:
     makes."""
     if one[WEIGHTS] <= room.resident:
         return 0.0
-    return (_pieces(one[INPUTS] + one[OUTPUTS], room.held) - 1.0) * word * one[WEIGHTS]
+    price: float = (_pieces(one[INPUTS] + one[OUTPUTS], room.held) - 1.0) * word * one[WEIGHTS]
+    return price
 
 
 @helper
@@ -91,7 +94,8 @@ def _made(one: Floats, times: float, word: float, again: float) -> float:
     """Price of making the map so many times more."""
     if one[KNOWN] == 0.0 or times <= 0.0:
         return 0.0
-    return min(times * again, word * (one[STORED] + one[FETCHED] * (1.0 + times)))
+    price: float = min(times * again, word * (one[STORED] + one[FETCHED] * (1.0 + times)))
+    return price
 
 
 @helper
@@ -105,9 +109,11 @@ def _nested(one: Floats, room: Room, word: float, again: float) -> float:
         n_o = _pieces(one[OUTPUTS] / one[IMAGES], room.outputs)
         if n_o <= 1.0:
             return 0.0
-        return min(o * (n_i - 1.0), _made(one, n_o - 1.0, word, again), made + o)
+        cut: float = min(o * (n_i - 1.0), _made(one, n_o - 1.0, word, again), made + o)
+        return cut
     n_w, n_o = _pieces(one[WEIGHTS], room.weights), _pieces(one[OUTPUTS], room.outputs)
     n_i = _pieces(one[INPUTS], room.held)
     once = min(w * (min(n_i, n_o) - 1.0), o * (min(n_w, n_i) - 1.0))
     once = min(once, _made(one, min(n_w, n_o) - 1.0, word, again))
-    return min(once, w + made, w + o, made + o)
+    price: float = min(once, w + made, w + o, made + o)
+    return price

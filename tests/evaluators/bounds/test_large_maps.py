@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 from archloom.evaluators.bounds.compulsory import demand, latency_bound_cycles
 from archloom.evaluators.bounds.needed_outputs import needed
 from archloom.evaluators.bounds.network import crossing_kernel
-from archloom.evaluators.bounds.network.crossing_kernel import least_crossings
 from archloom.evaluators.bounds.network.crossings import crossings, held_words, room_of
 from archloom.evaluators.bounds.network.plans import any_plan_bound
 from archloom.evaluators.bounds.network.work import network_work
@@ -20,7 +19,6 @@ from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_share import GroupCost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.search.mapping.mapper import Mapper
-from archloom.search.mapping.simd.searches import LocalMapping
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup
@@ -32,7 +30,7 @@ from archloom.space.workload import INPUT, Builder, Network
 
 from ...cases.bound_triples import held_against
 from ...cases.designs import eyeriss_like, several
-from ...cases.large_maps import large_network, large_plan, small_chip
+from ...cases.large_maps import large_costs, large_network, small_chip, words_of_maps
 from ...cases.small_designs import casco_edge, three_levels
 from ...cases.sweeps import sweep
 from ...oracles.every_pair_plan import every_plan
@@ -171,45 +169,18 @@ def test_no_plan_of_two_layers_moves_less(case: Case) -> None:
     assert {kind: min(ratios[kind]) for kind in case.near} == pytest.approx(case.near, rel=0.01)
 
 
-def random_costs(seed: int, plans: int) -> Iterator[NetworkCost]:
-    """Random plans of a random network on a random chip, with mappings for some objective."""
-    rng = np.random.default_rng(seed)
-    network = large_network(rng)
-    chip = small_chip(rng, network)
-    weights = ((1.0, 0.0), (1.0, 1.0), (0.0, 1.0))[int(rng.integers(3))]
-    mapper = Mapper(LocalMapping(), 300, seed=1, factors="imperfect")
-
-    def price(group: FusionGroup, residents: Residents = ALONE) -> GroupCost | Infeasible:
-        return group_cost(
-            network, group, chip, lambda found: mapper(replace(found, weights=weights)), residents
-        )
-
-    for _ in range(plans):
-        plan = large_plan(rng, network, lambda group: isinstance(price(group), GroupCost))
-        cost = None if plan is None else network_cost(network, plan, chip, price)
-        if isinstance(cost, NetworkCost):
-            yield cost
-
-
 @pytest.mark.parametrize("seed", sweep(range(200), 12))
 def test_no_random_plan_is_below(seed: int) -> None:
-    for cost in random_costs(seed, 12):
+    for cost in large_costs(seed, 12):
         above = [found for found in held_against(cost) if not found[1] <= found[2]]
         assert above == []
-
-
-def most_words(network: Network, chip: Hardware) -> float:
-    """Words that maps of a network cost if nothing is made again."""
-    found = network_work(network).crossing
-    dear = np.full((1, len(found)), 1e15)
-    return float(least_crossings(found, room_of(chip), np.ones(1), dear)[0])
 
 
 def test_random_plans_are_of_maps_that_cost_words() -> None:
     kinds = Counter[str]()
     for seed in range(20):
-        for cost in random_costs(seed, 3):
-            if most_words(cost.network, cost.hardware):
+        for cost in large_costs(seed, 3):
+            if words_of_maps(cost.network, cost.hardware):
                 kinds["any"] += 1
                 kinds["nest"] += any(group.group.nest is not None for group in cost.groups)
                 kinds["tiles"] += any(group.tiles > 1 for group in cost.groups)
@@ -219,7 +190,7 @@ def test_random_plans_are_of_maps_that_cost_words() -> None:
 
 def test_maps_of_resnet_cost_more_the_smaller_the_buffer_is() -> None:
     network = known_network("resnet18")
-    words = [most_words(network, casco_edge(kib)) for kib in (32, 64, 128, 256)]
+    words = [words_of_maps(network, casco_edge(kib)) for kib in (32, 64, 128, 256)]
     assert words == sorted(words, reverse=True)
     # the maps of stages 1 to 3 have 200,704, 100,352 and 50,176 words for 32,768 of the buffer
     assert words[0] == 4_339_712
@@ -251,7 +222,7 @@ def test_time_is_that_of_dram_or_of_the_chip() -> None:
     slow = replace(chip, levels=(*inside, replace(dram, bandwidth_words=0.1)))
     bound, compulsory = any_plan_bound(network, slow), latency_bound_cycles(network, slow)
     assert 1.05 * compulsory < bound.latency_cycles
-    assert bound.latency_cycles < compulsory + 10 * most_words(network, slow)
+    assert bound.latency_cycles < compulsory + 10 * words_of_maps(network, slow)
 
 
 def test_several_cores_add_nothing() -> None:
@@ -266,9 +237,9 @@ def test_a_buffer_without_weights_gets_them_for_each_tile() -> None:
     network, chip = known_network("resnet18"), eyeriss_like()
     *inside, buffer, dram = chip.levels
     roomy = replace(buffer, keeps=("weights", "inputs", "outputs"))
-    less = most_words(network, replace(chip, levels=(*inside, roomy, dram)))
+    less = words_of_maps(network, replace(chip, levels=(*inside, roomy, dram)))
     assert room_of(chip).held == 55_296
-    assert most_words(network, chip) - less == 4 * 7 * 36_864
+    assert words_of_maps(network, chip) - less == 4 * 7 * 36_864
 
 
 @pytest.mark.parametrize("optional", [False, True])
