@@ -7,7 +7,8 @@ Draws designs (presets, points of the built-in spaces, small and random ones), n
 tests, prices the plans, and compares all figures with each bound that claims to hold. Prints how
 many triples of each kind were compared, and how near the bounds come: costs divided by bounds, at
 the median. Prints each bound that is above its cost; exits with 1 if there is one. Drawn are those
-from number ``--first`` on, until so many plans are ones that the evaluator accepts.
+from number ``--first`` on, until so many plans are ones that the evaluator accepts. A fifth as many
+plans are of layers whose maps and weights are larger than the buffer.
 """
 
 import argparse
@@ -18,9 +19,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from archloom.evaluators.fusion import NetworkCost
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.cases.bound_triples import KINDS, drawn_triple, features, held_against
+from tests.cases.large_maps import large_costs, words_of_maps
+
+#: plans of each network whose maps are large
+LARGE_PLANS = 12
 
 #: what is bounded for whole plans
 BOUNDS = ("compulsory", "any plan", "layer by layer")
@@ -44,13 +51,28 @@ class Tally:
             return
         self.kinds[triple.kind] += 1
         self.features.update(features(triple))
-        for name, bound, cost in held_against(triple.cost):
+        self._compare(number, triple.kind, triple.cost)
+
+    def add_large(self, number: int) -> Counter[str]:
+        """Compare plans of a network with large maps; returns how many, and how many of them have
+        maps that cost words, with a loop nest or not."""
+        found = Counter[str]()
+        for cost in large_costs(number, LARGE_PLANS):
+            found["plans"] += 1
+            if words_of_maps(cost.network, cost.hardware):
+                found["with words"] += 1
+                found["with a nest"] += any(group.group.nest is not None for group in cost.groups)
+            self._compare(number, "large maps", cost)
+        return found
+
+    def _compare(self, number: int, kind: str, found: NetworkCost) -> None:
+        for name, bound, cost in held_against(found):
             self.compared += 1
             if not bound <= cost:
                 self.above += 1
-                print(f"triple {number}, {triple.kind}: {name} {bound!r} is above {cost!r}")
+                print(f"triple {number}, {kind}: {name} {bound!r} is above {cost!r}")
             if bound > 0:
-                self.ratios[triple.kind, name].append(cost / bound)
+                self.ratios[kind, name].append(cost / bound)
 
 
 def _median(values: list[float]) -> str:
@@ -80,6 +102,16 @@ def main() -> int:
     print("of these with")
     for feature, count in tally.features.most_common():
         print(f"{count:8,} {feature}")
+    large, number_of_large = Counter[str](), given.first
+    while large["plans"] < given.triples // 5:
+        large += tally.add_large(number_of_large)
+        number_of_large += 1
+    ratios = tally.ratios["large maps", "any plan, energy_pj"]
+    print(
+        f"large maps: {large['plans']:,} plans, {large['with words']:,} of maps that cost words, "
+        f"{large['with a nest']:,} of these with a loop nest; energy at least {min(ratios):.3f} "
+        "times the bound"
+    )
     spent = time.process_time() - began
     print(
         f"{tally.kinds.total():,} triples, numbers {given.first:,} to {number - 1:,}: "

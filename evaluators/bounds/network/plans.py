@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +43,16 @@ from ..rounding import (
     whole_cycles,
 )
 from ..word_prices import Prices
+from .crossing_kernel import least_crossings
+from .crossings import room_of
 from .gathered import best_corner
 from .work import Nests, Plans, Work, network_work, remember_in
 
 #: passes of a network that are remembered
 _MOST_PASSES: Final = 1024
+
+#: shares of the chip's time in mixtures with that of DRAM
+_MIXTURES: Final = np.array([0.0, 1 / 32, 1 / 8, 1 / 4, 1 / 2])
 
 
 @dataclass(frozen=True)
@@ -156,14 +161,22 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
         chip_cycles += float(nests.whole @ inside[:, CYCLES])
         chip_cycles += float(nests.owned @ _waits(hardware, zeros, nests, inside[:, CYCLES]))
     chip_cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
+    share, dram_words = min(dram_shares(hardware, need.served(hardware))), float(need.dram_words)
     cycles = max(whole_cycles(chip_cycles), latency_bound_cycles(network, hardware, steady))
     energy_pj += rates.macs_pj(work.partly) + need.vector_ops * rates.vector_op_pj
-    dynamic_pj = energy_pj + need.paid_words(hardware) * rates.word_pj
+    paid_words = need.paid_words(hardware)
+    dynamic_pj = energy_pj + paid_words * rates.word_pj
+    if cores.count == 1 and len(work.crossing):
+        dram_cycles = paid_words * rates.words
+        large = _large_maps(work, hardware, costs, rates, share, (chip_cycles, dram_cycles))
+        dynamic_pj += large.energy_pj
+        dram_words += large.words
+        cycles = max(cycles, whole_cycles(large.cycles))
     energy_pj = rates.below_costs(dynamic_pj + cycles * rates.leakage_pj, need)
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
-    dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
+    dram_bytes = dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
-    word_pj = rates.word_pj * min(dram_shares(hardware, need.served(hardware)))
+    word_pj = rates.word_pj * share
     # maps that a buffer needs whole take energy or time, not neither
     at_corners = [
         edp_js(
@@ -226,6 +239,42 @@ def _corners(
     late = np.where(moved_pj > least_pj, late, 0.0)
     more_pj, waited = best_corner(moved_pj - least_pj, late)
     yield from zip((more_pj + least_pj.sum()).tolist(), waited.tolist(), strict=True)
+
+
+class _LargeMaps(NamedTuple):
+    """What maps take that the buffer does not hold: energy (pJ), and words over DRAM, beyond all
+    else; and cycles of the pass with them."""
+
+    energy_pj: float
+    words: float
+    cycles: float
+
+
+def _large_maps(
+    work: Work,
+    hardware: Hardware,
+    inside: dict[Sparsity, Floats],
+    rates: Rates,
+    share: float,
+    engines: tuple[float, float],
+) -> _LargeMaps:
+    """Return what maps between layers take at the least that cross DRAM, or cost something else.
+
+    DRAM takes energy and time for the ``share`` of their words. ``engines`` are cycles of the chip
+    and of DRAM without them: a pass takes no less than either, nor than any mixture.
+    """
+    again = np.zeros((2, len(work.crossing)))
+    for zeros, (numbers, rows) in work.remade.items():
+        busy = inside[zeros][:, CYCLES]
+        # who waits for its weights may run again meanwhile
+        longer = np.maximum(0.0, busy - _waits(hardware, zeros, work.nests[zeros], busy))
+        again[:, numbers] = inside[zeros][rows, ENERGY_PJ], longer[rows]
+    # energies; words, as if nothing but these cost; and cycles at each mixture
+    words = np.array([rates.word_pj * share, 1.0, *((1 - _MIXTURES) * rates.words * share)])
+    prices = np.stack([again[0], 0 * again[0], *np.multiply.outer(_MIXTURES, again[1])])
+    energy_pj, moved, *late = least_crossings(work.crossing, room_of(hardware), words, prices)
+    cycles = _MIXTURES * engines[0] + (1 - _MIXTURES) * engines[1] + late
+    return _LargeMaps(float(energy_pj), float(moved), float(cycles.max()))
 
 
 def _held_whole(

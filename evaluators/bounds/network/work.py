@@ -21,6 +21,7 @@ from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
 from ..word_prices import Prices
+from .crossings import Crossing, crossings, figures_of
 from .gathered import Gathered, gathered_maps, words_between
 from .whole_steps import whole_shares
 
@@ -157,6 +158,10 @@ class Work(NamedTuple):
         staged: operators that may run on cores or by themselves; none that may be folded.
         gathered: maps that a core needs whole, with the zeros and the row of the nest that makes
             each.
+        crossing: float64[E, 9], figures of maps that cross DRAM, or cost something else, where they
+            are large.
+        remade: by zeros, numbers of those of these maps of which it is known what runs again if
+            they are made again, and the rows of the nests that do.
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
     """
 
@@ -167,6 +172,8 @@ class Work(NamedTuple):
     runs: Floats
     staged: tuple[Staged, ...]
     gathered: tuple[tuple[Gathered, Sparsity, int], ...]
+    crossing: Floats
+    remade: dict[Sparsity, tuple[Ints, Ints]]
     passes: dict[tuple[Hardware, Plans], tuple[float, float]]
 
 
@@ -201,9 +208,11 @@ def network_work(network: Network) -> Work:
     runs = np.array([float(one.times) for one in vector])
     some = demand(network).work.some(np.array(partly, np.bool_))
     maps = gathered_maps(network, read)
-    gathered = tuple(_placed(network.layers[one.maker], one, counts) for one in maps)
+    gathered = tuple((one, *_placed(network.layers[one.maker], counts)) for one in maps)
+    crossing = crossings(network, read, frozenset(one.maker for one in maps))
     staged = _staged(network, read, words_between(network, maps))
-    return Work(nests, some, vector, streamed, runs, staged, gathered, {})
+    across, remade = figures_of(network, crossing), _remade(network, crossing, counts)
+    return Work(nests, some, vector, streamed, runs, staged, gathered, across, remade, {})
 
 
 def _kind(layer: Layer) -> tuple[Any, ...]:
@@ -212,10 +221,23 @@ def _kind(layer: Layer) -> tuple[Any, ...]:
 
 
 def _placed(
-    maker: Layer, one: Gathered, counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]]
-) -> tuple[Gathered, Sparsity, int]:
+    maker: Layer, counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]]
+) -> tuple[Sparsity, int]:
     zeros = _zeros(maker)
-    return one, zeros, list(counts[zeros]).index(_kind(maker))
+    return zeros, list(counts[zeros]).index(_kind(maker))
+
+
+def _remade(
+    network: Network,
+    found: Sequence[Crossing],
+    counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]],
+) -> dict[Sparsity, tuple[Ints, Ints]]:
+    places: dict[Sparsity, list[tuple[int, int]]] = {}
+    for number, one in enumerate(found):
+        if one.remade >= 0:
+            zeros, row = _placed(network.layers[one.remade], counts)
+            places.setdefault(zeros, []).append((number, row))
+    return {zeros: (a[:, 0], a[:, 1]) for zeros, a in ((z, np.array(p)) for z, p in places.items())}
 
 
 def _zeros(layer: Layer) -> Sparsity:
