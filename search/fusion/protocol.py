@@ -28,6 +28,8 @@ class FusionState:
         history: best ln J after each evaluation.
         bound: ln of what no plan of the space that is searched has less J than, as far as the
             search could prove; None if it proves nothing.
+        any_mappings: the same as ``bound`` whatever the mappings, where that is of the mappings
+            that the search finds; None if it is of any, or of nothing.
         notes: what to know of the plan, a sentence each: what was left out, what was mended.
     """
 
@@ -38,6 +40,7 @@ class FusionState:
     bound: float | None = None
     notes: tuple[str, ...] = ()
     plans: tuple[tuple[FusionPlan, float], ...] = ()
+    any_mappings: float | None = None
 
     @property
     def evaluations(self) -> int:
@@ -46,7 +49,7 @@ class FusionState:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
-        return {
+        data = {
             "seed": self.seed,
             "population": [[[list(g) for g in p], cost] for p, cost in self.population],
             "best": self.best.to_list(),
@@ -55,6 +58,9 @@ class FusionState:
             "notes": list(self.notes),
             "plans": [[plan.to_list(), cost] for plan, cost in self.plans],
         }
+        if self.any_mappings is not None:
+            data["any_mappings"] = self.any_mappings
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "FusionState":
@@ -67,6 +73,7 @@ class FusionState:
             bound=data["bound"],
             notes=tuple(data.get("notes", ())),
             plans=tuple((FusionPlan.from_list(p), float(c)) for p, c in data.get("plans", ())),
+            any_mappings=data.get("any_mappings"),
         )
 
 

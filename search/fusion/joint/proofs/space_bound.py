@@ -33,12 +33,15 @@ class SpaceProof(NamedTuple):
     """What is known of all plans of the space.
 
     Attributes:
-        bound: ln of an EDP (J s) that none of them is below.
+        bound: ln of an EDP (J s) that none of them is below, with the mappings that the search
+            finds.
+        any_mappings: the same with any mappings.
         better: a plan that is better than the best one known, if there is one.
-        steps: kinds of steps that were listed or priced.
+        steps: kinds of steps that were listed, and sizes and tilings that were priced.
     """
 
     bound: float
+    any_mappings: float
     better: FusionPlan | None
     steps: int
 
@@ -51,7 +54,7 @@ def prove_space(
     Args:
         evaluator, options: of the plans; :func:`.step_bounds.unbounded` has nothing against them.
         best: ln EDP (J s) of the best plan that is known.
-        most: steps that are listed by tiling or priced.
+        most: kinds of steps that are listed by tiling, and sizes and tilings that are priced.
     """
     hardware = evaluator.hardware
     # energy of all images in pJ x cycles, from J s of one
@@ -60,8 +63,8 @@ def prove_space(
     known = exp(best) / unit
     least = search.raise_bound(known * (1 - _EQUAL), most)
     better = search.plan_below(known * (1 - _EQUAL))
-    bound = log(least * unit) if least < inf else best
-    return SpaceProof(bound, better, search.spent)
+    bounds = [log(of * unit) if of < inf else best for of in (least, search.any_mappings)]
+    return SpaceProof(*bounds, better, search.spent)
 
 
 def listed_bounds(
@@ -124,8 +127,10 @@ class _Steps:
         self._paths = self._new_paths()
         # energy that a cycle is worth on the least path
         self._price_pj = 0.0
-        #: kinds of steps that were listed or priced
+        #: kinds of steps that were listed, and sizes and tilings that were priced
         self.spent = 0
+        #: energy x latency that no path is below with any mappings
+        self.any_mappings = 0.0
 
     def _new_paths(self) -> LeastProductPaths:
         kinds = self._kinds
@@ -134,9 +139,13 @@ class _Steps:
 
     def raise_bound(self, known: float, most: int) -> float:
         """Return energy x latency that no path is below, at most ``known``."""
+        priced = False
         while True:
             path = self._paths.least_product(self._figures)
-            if path is None or path.product >= known:
+            least = inf if path is None or path.product >= known else path.product
+            if not priced:
+                self.any_mappings = least
+            if path is None or least == inf:
                 return inf
             self._price_pj = path.energy / path.latency
             if self._raise_tilings(path.rows):
@@ -145,6 +154,7 @@ class _Steps:
             if not rows or self.spent >= most:
                 return path.product
             unlisted = [row for row in rows if row < self._count]
+            priced |= not unlisted
             for row in unlisted or rows:
                 self.spent += 1
                 if unlisted:
@@ -153,7 +163,7 @@ class _Steps:
                     self._price(row)
 
     def _raise_tilings(self, rows: tuple[int, ...]) -> bool:
-        """Raise figures of tilings to what is known of their sizes; whether some of ``rows`` rose."""
+        """Raise figures of tilings to what is known of their sizes; whether any of ``rows`` rose."""
         rose = False
         for row in rows:
             listed = self._tiled.get(row)
