@@ -1,5 +1,6 @@
 """Protocol of fusion searches, their state, and the plan evaluator that they ask."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -137,9 +138,11 @@ class FusionSearch(Protocol):
 class ProvingSearch(FusionSearch, Protocol):
     """A search that can bound all plans of its space, and so prove its own."""
 
-    def prove(self, state: FusionState, steps: int) -> FusionState:
+    def prove(
+        self, state: FusionState, steps: int, tell: Callable[[int], None] = lambda _: None
+    ) -> FusionState:
         """Return the state of a search at its end with a bound of its space, after at most so many
-        steps."""
+        steps; ``tell`` hears how many were taken, and may end it by an exception."""
         ...
 
 

@@ -8,7 +8,7 @@ best path is evaluated, until no other path seems better even if every layer cos
 can.
 """
 
-from collections.abc import Generator, Iterator, Mapping as Dict
+from collections.abc import Callable, Generator, Iterator, Mapping as Dict
 from dataclasses import replace
 from itertools import islice
 from math import expm1, inf, log
@@ -110,7 +110,9 @@ class JointPlanner:
         self._last = now, coming, costs
         return now
 
-    def prove(self, state: FusionState, steps: int) -> FusionState:
+    def prove(
+        self, state: FusionState, steps: int, tell: Callable[[int], None] = lambda _: None
+    ) -> FusionState:
         """Return a state whose bounds hold for the plans of the cut graph, with the mappings that
         the evaluator finds and with any, and whose plan is the best of those that were priced for
         it.
@@ -118,6 +120,7 @@ class JointPlanner:
         Args:
             state: of a search that has come to its end.
             steps: kinds of steps that are listed, and sizes and tilings that are priced, at most.
+            tell: hears how many were looked at.
         """
         evaluator = self._evaluator
         if not state.history or state.history[-1] == inf:
@@ -125,9 +128,12 @@ class JointPlanner:
         if state.notes == (PROVEN,):
             # all options of a small network were listed
             return replace(state, bound=state.history[-1], any_mappings=self._bound())
+        if isinstance(fusion_cores(evaluator.hardware), Infeasible):
+            # what there is to say is said of all planners
+            return state
         if (why := unbounded(evaluator.network, evaluator.hardware)) is not None:
             return replace(state, notes=(*state.notes, f"no proof: {why}"))
-        found = prove_space(evaluator, group_options(evaluator), state.history[-1], steps)
+        found = prove_space(evaluator, group_options(evaluator), state.history[-1], steps, tell)
         best, history = state.best, state.history
         if found.better is not None:
             cost = ln_edp(evaluator, found.better)

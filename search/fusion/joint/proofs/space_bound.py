@@ -6,6 +6,7 @@ bounded as a whole, then by tiling and by nests, then priced, each only once it 
 so that the bound rises until it meets the best plan or the effort is spent.
 """
 
+from collections.abc import Callable
 from math import exp, inf, log
 from typing import Final, NamedTuple
 
@@ -47,7 +48,11 @@ class SpaceProof(NamedTuple):
 
 
 def prove_space(
-    evaluator: MemoizedPlanEvaluator, options: GroupOptions, best: float, most: int
+    evaluator: MemoizedPlanEvaluator,
+    options: GroupOptions,
+    best: float,
+    most: int,
+    tell: Callable[[int], None] = lambda _: None,
 ) -> SpaceProof:
     """Bound the EDP of all paths, until no better one is left or the effort is spent.
 
@@ -55,13 +60,14 @@ def prove_space(
         evaluator, options: of the plans; :func:`.step_bounds.unbounded` has nothing against them.
         best: ln EDP (J s) of the best plan that is known.
         most: kinds of steps that are listed by tiling, and sizes and tilings that are priced.
+        tell: hears how many were looked at.
     """
     hardware = evaluator.hardware
     # energy of all images in pJ x cycles, from J s of one
     unit = 1e-12 / (evaluator.network.batch * hardware.frequency_mhz * 1e6)
     search = _Steps(evaluator, options)
     known = exp(best) / unit
-    least = search.raise_bound(known * (1 - _EQUAL), most)
+    least = search.raise_bound(known * (1 - _EQUAL), most, tell)
     better = search.plan_below(known * (1 - _EQUAL))
     bounds = [log(of * unit) if of < inf else best for of in (least, search.any_mappings)]
     return SpaceProof(*bounds, better, search.spent)
@@ -137,7 +143,7 @@ class _Steps:
         starts, ends = kinds.edges.starts, kinds.edges.ends
         return LeastProductPaths(kinds.cuts, starts, ends, kinds.kinds, kinds.burdens)
 
-    def raise_bound(self, known: float, most: int) -> float:
+    def raise_bound(self, known: float, most: int, tell: Callable[[int], None]) -> float:
         """Return energy x latency that no path is below, at most ``known``."""
         priced = False
         while True:
@@ -157,13 +163,14 @@ class _Steps:
             priced |= not unlisted
             for row in unlisted or rows:
                 self.spent += 1
+                tell(self.spent)
                 if unlisted:
                     self._list(row)
                 elif not self._map_size(row):
                     self._price(row)
 
     def _raise_tilings(self, rows: tuple[int, ...]) -> bool:
-        """Raise figures of tilings to what is known of their sizes; whether any of ``rows`` rose."""
+        """Raise figures of tilings to what is known of their sizes; whether any of ``rows`` did."""
         rose = False
         for row in rows:
             listed = self._tiled.get(row)
