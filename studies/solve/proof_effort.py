@@ -36,5 +36,5 @@ def with_proof(effort: "FusionEffort", steps: int | None, option: str) -> "Fusio
         raise UserError(f"--plan and {option} exclude each other: a planner proves its own plan")
     if steps and not able:
         names = " or ".join(n for n in FUSION_SEARCHES.built_in if abilities_of(n).proves)
-        raise UserError(f"{option}: {fusion} proves nothing of its plans; choose {names}")
+        raise UserError(f"{option}: {fusion} proves nothing of its plans; choose planner {names}")
     return replace(effort, prove=steps)

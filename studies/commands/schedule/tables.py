@@ -208,7 +208,7 @@ def _remarks(record: Details) -> Iterator[str]:
     )
     if record["planner_bound"] is not None:
         yield f"Planner {record['planner']}: {_proven_text(record)}."
-    yield f"Mappings: {_mappings_text(record)}."
+    yield f"Mappings: {mappings_text(record)}."
     plans = "1 plan" if record["evaluations"] == 1 else f"{record['evaluations']:,} plans"
     yield (
         f"Search effort: {plans} evaluated, {record['mapping_problems']:,} mapping problems "
@@ -235,8 +235,9 @@ def _proven_text(record: Details) -> str:
     )
 
 
-def _mappings_text(record: Details) -> str:
-    """Say what is proven of the plan's mappings, by those alone or by the bound of every plan."""
+def mappings_text(record: Details) -> str:
+    """Say what is proven of the plan's mappings, by those alone or by the bound of every plan,
+    whichever says more."""
     gaps, gap = record["mapping_gaps"], record["gap_percent"]
     if gaps["plan_percent"] is None or gaps["plan_percent"] <= gap:
         return gaps_text(gaps)

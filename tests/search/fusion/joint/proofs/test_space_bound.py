@@ -151,7 +151,10 @@ def test_better_mappings_lead_below_the_bound_of_those_found_but_not_of_any() ->
     assert of_poor.bound is not None
     assert of_poor.any_mappings is not None
     assert of_good.history[-1] < of_poor.bound
-    best = least_product(good, exp(of_good.history[-1]))
+    cost = good.plan(of_good.best)
+    assert isinstance(cost, NetworkCost)
+    product = cost.energy_pj * cost.latency_cycles
+    best = cost.edp_js * least_product(good, product) / product
     assert exp(of_poor.any_mappings) <= best * (1 + 1e-6)
 
 
