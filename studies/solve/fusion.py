@@ -195,16 +195,21 @@ def search_plan(
             return found
     assert isinstance(cost, NetworkCost)
     assert isinstance(unfused, NetworkCost)
-    bounds = [None if of is None else exp(of) for of in (state.bound, state.any_mappings)]
+    bound, any_mappings = (
+        None if of is None else exp(of) for of in (state.bound, state.any_mappings)
+    )
     if proven is not None:
         # the planner's proof was of the mappings that it had
-        bounds = [None if of is None or cost.edp_js < of else of for of in bounds]
+        bound, any_mappings = (
+            None if of is None or cost.edp_js < of else of for of in (bound, any_mappings)
+        )
     return Schedule(
         cost,
         unfused,
         state.evaluations,
         mapper.mapped,
-        *bounds,
+        bound,
+        any_mappings,
         running.cpu_s,
         interrupted,
         _notes(effort, hardware, state),

@@ -51,12 +51,14 @@ class BoundedTilings:
     @property
     def energies(self) -> Floats:
         """float64[B], pJ at the least, without leakage."""
-        return self.figures()[0]
+        energies: Floats = self.figures()[0]
+        return energies
 
     @property
     def latencies(self) -> Floats:
         """float64[B], cycles at the least."""
-        return self.figures()[1]
+        latencies: Floats = self.figures()[1]
+        return latencies
 
 
 def without_sizes(batch: OptionBatch) -> BoundedTilings:

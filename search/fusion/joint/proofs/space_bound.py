@@ -69,8 +69,10 @@ def prove_space(
     known = exp(best) / unit
     least = search.raise_bound(known * (1 - _EQUAL), most, tell)
     better = search.plan_below(known * (1 - _EQUAL))
-    bounds = [log(of * unit) if of < inf else best for of in (least, search.any_mappings)]
-    return SpaceProof(*bounds, better, search.spent)
+    bound, any_mappings = (
+        log(of * unit) if of < inf else best for of in (least, search.any_mappings)
+    )
+    return SpaceProof(bound, any_mappings, better, search.spent)
 
 
 def listed_bounds(
@@ -98,7 +100,8 @@ def _with_leakage(figures: Floats, least: Floats, leakage_pj: float) -> Floats:
     """Return float64[n, 2], energy with leakage and cycles, from those without leakage."""
     energy, cycles = figures
     with_leakage = np.stack([energy + leakage_pj * cycles, cycles], axis=1)
-    return np.maximum(with_leakage, least)
+    at_least: Floats = np.maximum(with_leakage, least)
+    return at_least
 
 
 class _Listed:
