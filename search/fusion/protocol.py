@@ -1,5 +1,6 @@
 """Protocol of fusion searches, their state, and the plan evaluator that they ask."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -28,6 +29,8 @@ class FusionState:
         history: best ln J after each evaluation.
         bound: ln of what no plan of the space that is searched has less J than, as far as the
             search could prove; None if it proves nothing.
+        any_mappings: the same as ``bound`` whatever the mappings, where that is of the mappings
+            that the search finds; None if it is of any, or of nothing.
         notes: what to know of the plan, a sentence each: what was left out, what was mended.
     """
 
@@ -38,6 +41,7 @@ class FusionState:
     bound: float | None = None
     notes: tuple[str, ...] = ()
     plans: tuple[tuple[FusionPlan, float], ...] = ()
+    any_mappings: float | None = None
 
     @property
     def evaluations(self) -> int:
@@ -46,7 +50,7 @@ class FusionState:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
-        return {
+        data = {
             "seed": self.seed,
             "population": [[[list(g) for g in p], cost] for p, cost in self.population],
             "best": self.best.to_list(),
@@ -55,6 +59,9 @@ class FusionState:
             "notes": list(self.notes),
             "plans": [[plan.to_list(), cost] for plan, cost in self.plans],
         }
+        if self.any_mappings is not None:
+            data["any_mappings"] = self.any_mappings
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "FusionState":
@@ -67,6 +74,7 @@ class FusionState:
             bound=data["bound"],
             notes=tuple(data.get("notes", ())),
             plans=tuple((FusionPlan.from_list(p), float(c)) for p, c in data.get("plans", ())),
+            any_mappings=data.get("any_mappings"),
         )
 
 
@@ -130,9 +138,11 @@ class FusionSearch(Protocol):
 class ProvingSearch(FusionSearch, Protocol):
     """A search that can bound all plans of its space, and so prove its own."""
 
-    def prove(self, state: FusionState, steps: int) -> FusionState:
+    def prove(
+        self, state: FusionState, steps: int, tell: Callable[[int], None] = lambda _: None
+    ) -> FusionState:
         """Return the state of a search at its end with a bound of its space, after at most so many
-        steps."""
+        steps; ``tell`` hears how many were taken, and may end it by an exception."""
         ...
 
 

@@ -14,7 +14,7 @@ from archloom.space.workload import Network as Graph
 from archloom.studies.analysis import cost_details
 from archloom.studies.commands.schedule import schedule_record
 from archloom.studies.rendering.text import known, percent
-from archloom.studies.solve import FusionEffort, in_sub_batches, search_plan
+from archloom.studies.solve import FusionEffort, in_sub_batches, search_plan, with_proof
 
 from ..errors import UserError
 from .boundary import mendable
@@ -35,6 +35,8 @@ class Schedule(NetworkPlan):
         planner_bound_edp_js: lower bound of the EDP over the plans of the planner's space, J s;
             None if the planner proved nothing.
         planner_gap_percent: how far the EDP is above that bound, %.
+        planner_bound_any_mappings_edp_js: the same bound whatever the mappings, where the one above
+            is of those that the mapping search finds; else None.
         evaluations: plans that were evaluated.
         cpu_s: CPU time of the search, without compilation.
         notes: remarks of the planner about its plan.
@@ -45,6 +47,7 @@ class Schedule(NetworkPlan):
     gap_percent: float = inf
     planner_bound_edp_js: float | None = None
     planner_gap_percent: float | None = None
+    planner_bound_any_mappings_edp_js: float | None = None
     evaluations: int = 0
     cpu_s: float = 0.0
     notes: tuple[str, ...] = ()
@@ -78,6 +81,7 @@ def schedule(
     fusion: str = "joint",
     sub_batches: int | str | None = None,
     evaluations: int = 200,
+    prove_plans: int | None = None,
     mapping: str = "auto",
     mapping_evaluations: int | None = None,
     prove_mappings: int = 0,
@@ -94,6 +98,8 @@ def schedule(
         sub_batches: parts into which the planners ``fast`` and ``fast_printed`` cut the batch, or
             ``auto`` (default: the batch runs as a whole).
         evaluations: maximum number of plans that are evaluated.
+        prove_plans: maximum number of steps in which the planner bounds all plans of its search
+            space afterwards; 0 for no proof (default: as of ``archloom schedule``).
         mapping: name of the mapping search.
         mapping_evaluations: maximum number of evaluations for each mapping.
         prove_mappings: maximum number of evaluations for each mapping of the best plan, to lower
@@ -120,6 +126,9 @@ def schedule(
         effort = replace(effort, settings=replace(effort.settings, prove_mappings=most))
     if sub_batches is not None:
         effort = in_sub_batches(effort, sub_batches, "sub_batches")
+    if prove_plans:
+        count("prove_plans", prove_plans)
+    effort = with_proof(effort, prove_plans, "prove_plans")
     return found_schedule(*placed(network, hardware, batch), effort)
 
 
@@ -186,6 +195,7 @@ def found_schedule(network: Graph, hardware: Chip, effort: FusionEffort) -> Sche
         gap_percent=percent_or_inf(record["gap_percent"]),
         planner_bound_edp_js=record["planner_bound"],
         planner_gap_percent=record["planner_gap_percent"],
+        planner_bound_any_mappings_edp_js=record["planner_bound_any_mappings"],
         evaluations=record["evaluations"],
         cpu_s=record["cpu_s"],
         notes=tuple(record["notes"]),

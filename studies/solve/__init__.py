@@ -28,5 +28,6 @@ if TYPE_CHECKING:
         warm as warm,
     )
     from .mapping_front import FrontFound as FrontFound, Point as Point, find_front as find_front
+    from .proof_effort import PROOF_STEPS as PROOF_STEPS, with_proof as with_proof
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

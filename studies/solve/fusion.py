@@ -103,12 +103,14 @@ class FusionProgress:
         edp_js: the least so far, and that of layer by layer; infinite while there is none.
         baseline_edp_js: of the first plan, which every planner begins with.
         mapped: distinct mapping problems solved.
+        proof_steps: of the bound of all plans, once the plan is found.
     """
 
     evaluations: int
     edp_js: float
     baseline_edp_js: float
     mapped: int
+    proof_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ class Schedule:
         mapped: distinct mapping problems solved.
         bound_edp_js: what the planner proved that no plan of its space goes below; None if it
             proved nothing.
+        any_mappings_edp_js: the same whatever the mappings, if ``bound_edp_js`` is of those that
+            its search finds; else None.
         cpu_s: seconds of CPU time of the search, without compilation.
         interrupted: whether somebody stopped it.
         notes: what the planner says of its plan.
@@ -136,6 +140,7 @@ class Schedule:
     evaluations: int
     mapped: int
     bound_edp_js: float | None
+    any_mappings_edp_js: float | None
     cpu_s: float
     interrupted: bool
     notes: tuple[str, ...]
@@ -190,16 +195,21 @@ def search_plan(
             return found
     assert isinstance(cost, NetworkCost)
     assert isinstance(unfused, NetworkCost)
-    bound = None if state.bound is None else exp(state.bound)
-    if bound is not None and proven is not None and cost.edp_js < bound:
+    bound, any_mappings = (
+        None if of is None else exp(of) for of in (state.bound, state.any_mappings)
+    )
+    if proven is not None:
         # the planner's proof was of the mappings that it had
-        bound = None
+        bound, any_mappings = (
+            None if of is None or cost.edp_js < of else of for of in (bound, any_mappings)
+        )
     return Schedule(
         cost,
         unfused,
         state.evaluations,
         mapper.mapped,
         bound,
+        any_mappings,
         running.cpu_s,
         interrupted,
         _notes(effort, hardware, state),
@@ -237,7 +247,7 @@ class _Running:
             else _Given(evaluator, effort.plan)
         )
         self._evaluations, self._prove_steps = effort.evaluations, effort.prove
-        self._stop = stop
+        self._stop, self._proof_steps = stop, 0
         self._state = self._search.start(
             derived_seed(effort.seed, "fusion", evaluator.network.name)
         )
@@ -266,7 +276,13 @@ class _Running:
         """Bound the plans of the planner's space, if that was asked for."""
         steps = self._prove_steps
         if steps and not self._stop[0] and isinstance(self._search, ProvingSearch):
-            self._state = self._search.prove(self._state, steps)
+            self._state = self._search.prove(self._state, steps, self._tell_proof)
+
+    def _tell_proof(self, steps: int) -> None:
+        """Keep how far the proof is; end it after a stop."""
+        if self._stop[0]:
+            raise Stopped
+        self._proof_steps = steps
 
     def _prove_mappings(self) -> None:
         """Find the best mappings of the plan as a whole, if that is asked for and it can run."""
@@ -290,7 +306,7 @@ class _Running:
         """Return where the search stands."""
         history = self._state.history
         best, first = (exp(history[-1]), exp(history[0])) if history else (inf, inf)
-        return FusionProgress(len(history), best, first, mapped)
+        return FusionProgress(len(history), best, first, mapped, self._proof_steps)
 
 
 class _Given:

@@ -24,6 +24,7 @@ from .cuts import CutEdge, EdgeKinds, WholeGroups
 from .known_groups import known_groups
 from .nest_options import NestOptions
 from .option_batch import GroupWay, OptionBatch, RoughOptions
+from .proofs import BoundedTilings, MappedSizes
 from .size_costs import SizeCosts
 
 
@@ -37,6 +38,7 @@ class GroupOptions(ABC):
 
     def __init__(self, evaluator: MemoizedPlanEvaluator, core: Hardware) -> None:
         network, hardware = evaluator.network, evaluator.hardware
+        self._evaluator = evaluator
         self._network, self._hardware, self._core = network, hardware, core
         self._known = known_groups(network)
         self._estimates = TileEstimates(network, core)
@@ -69,6 +71,11 @@ class GroupOptions(ABC):
     def nestable(self) -> NDArray[np.bool_]:
         """bool[K], kinds of edges whose groups may run in loops of which a part is no group."""
         return self._nests.maybe
+
+    def mapped_sizes(self) -> MappedSizes:
+        """Return what is known of the sizes of :meth:`every_tiling`: nothing at first."""
+        evaluator = self._evaluator
+        return MappedSizes(self._network, self._core, evaluator.mapper, self._known.numbers)
 
     @abstractmethod
     def group_for(self, way: GroupWay, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:
@@ -105,7 +112,7 @@ class GroupOptions(ABC):
         """Return the options of a kind, those of the least estimated energy x latency first."""
 
     @abstractmethod
-    def every_tiling(self, kind: int) -> OptionBatch | None:
+    def every_tiling(self, kind: int) -> BoundedTilings | None:
         """Return all tilings of a kind, with energy and latency that no mapping is below; None if
         no such bounds are known of its tilings."""
 

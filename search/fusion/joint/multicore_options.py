@@ -39,7 +39,7 @@ from .option_batch import (
     listed,
     with_others,
 )
-from .proofs import CoreTilings
+from .proofs import BoundedTilings, CoreTilings, without_sizes
 from .tilings import GroupTiling
 
 
@@ -126,16 +126,16 @@ class MulticoreOptions(GroupOptions):
         order = np.argsort(batch.energies * batch.latencies, kind="stable").tolist()
         return batch.taken(order)
 
-    def every_tiling(self, kind: int) -> OptionBatch | None:
+    def every_tiling(self, kind: int) -> BoundedTilings | None:
         """Return all tilings of a kind, with energy and latency that no mapping is below; None
         where a mask may leave out some of the tiles."""
         layers = self.edges().firsts.layers(kind)
         if len(layers) == 1:
-            return listed(self._alone(layers))
+            return without_sizes(listed(self._alone(layers)))
         if any(self._network.layers[i].mask is not None for i in layers):
             return None
         if self._tilings(layers) is None:
-            return listed(())
+            return without_sizes(listed(()))
         tiling = GroupTiling(self._network, layers, self._known.numbers, self._columns)
         return self._bounds.bounded(tiling, layers)
 

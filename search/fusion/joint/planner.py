@@ -8,7 +8,7 @@ best path is evaluated, until no other path seems better even if every layer cos
 can.
 """
 
-from collections.abc import Generator, Iterator, Mapping as Dict
+from collections.abc import Callable, Generator, Iterator, Mapping as Dict
 from dataclasses import replace
 from itertools import islice
 from math import expm1, inf, log
@@ -110,30 +110,50 @@ class JointPlanner:
         self._last = now, coming, costs
         return now
 
-    def prove(self, state: FusionState, steps: int) -> FusionState:
-        """Return a state whose bound holds for the plans of the cut graph, with the mappings that
-        the evaluator finds, and whose plan is the best of those that were priced for it.
+    def prove(
+        self, state: FusionState, steps: int, tell: Callable[[int], None] = lambda _: None
+    ) -> FusionState:
+        """Return a state whose bounds hold for the plans of the cut graph, with the mappings that
+        the evaluator finds and with any, and whose plan is the best of those that were priced for
+        it.
 
         Args:
             state: of a search that has come to its end.
-            steps: that are listed by tiling or priced at most.
+            steps: kinds of steps that are listed, and sizes and tilings that are priced, at most.
+            tell: hears how many were looked at.
         """
         evaluator = self._evaluator
-        if not state.history or state.history[-1] == inf or state.notes == (PROVEN,):
+        if not state.history or state.history[-1] == inf:
+            return state
+        if state.notes == (PROVEN,):
+            # all options of a small network were listed
+            return replace(state, bound=state.history[-1], any_mappings=self._bound())
+        if isinstance(fusion_cores(evaluator.hardware), Infeasible):
+            # what there is to say is said of all planners
             return state
         if (why := unbounded(evaluator.network, evaluator.hardware)) is not None:
             return replace(state, notes=(*state.notes, f"no proof: {why}"))
-        found = prove_space(evaluator, group_options(evaluator), state.history[-1], steps)
+        found = prove_space(evaluator, group_options(evaluator), state.history[-1], steps, tell)
         best, history = state.best, state.history
         if found.better is not None:
             cost = ln_edp(evaluator, found.better)
             if cost < history[-1]:
                 best, history = found.better, (*history, cost)
         # local search finds plans that are no paths, and may be better than all paths
-        proven = found.bound >= history[-1] - _EQUAL
-        bound = max(self._bound(), history[-1] if proven else found.bound)
-        note = PROVEN if proven else IN_GRAPH.format(100 * expm1(history[-1] - bound))
-        return replace(state, best=best, history=history, bound=bound, notes=(*state.notes, note))
+        bound, any_mappings = (
+            history[-1] if least >= history[-1] - _EQUAL else max(self._bound(), least)
+            for least in (found.bound, found.any_mappings)
+        )
+        gap = 100 * expm1(history[-1] - bound)
+        note = IN_GRAPH.format(gap) if gap > 0 else PROVEN
+        return replace(
+            state,
+            best=best,
+            history=history,
+            bound=bound,
+            any_mappings=any_mappings,
+            notes=(*state.notes, note),
+        )
 
     def _bound(self) -> float:
         return log(any_plan_bound(self._evaluator.network, self._evaluator.hardware).edp_js)

@@ -30,6 +30,7 @@ from .option_batch import (
     listed,
     with_others,
 )
+from .proofs import BoundedTilings, without_sizes
 from .tilings import PlacedTiling
 
 #: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
@@ -134,7 +135,7 @@ class SingleBufferOptions(GroupOptions):
         batch = joined([batch, self._nests.of(kind)])
         return batch.taken(best_options(batch.energies, batch.latencies))
 
-    def every_tiling(self, kind: int) -> OptionBatch | None:
+    def every_tiling(self, kind: int) -> BoundedTilings | None:
         """Return all tilings of a kind, with energy and latency that no mapping is below; None
         where a mask may leave out some of the tiles.
 
@@ -145,7 +146,7 @@ class SingleBufferOptions(GroupOptions):
             return None
         placed = (*self._placed.first(kind), *self._placed.all(kind), *self._even(kind))
         distinct = {(one.tile, one.halo, one.resident): one for one in placed}
-        return self._priced(list(distinct.values()), least=True)
+        return self._at_least(list(distinct.values()))
 
     def _even(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return tiles that fill the meshes, if layers gain by them."""
@@ -164,31 +165,16 @@ class SingleBufferOptions(GroupOptions):
         exact, least = self._alone_cycles
         return sum(exact[i] for i in layers) > _UNEVEN_RATIO * sum(least[i] for i in layers)
 
-    def _priced(self, placed: Sequence[PlacedTiling], least: bool = False) -> OptionBatch:
-        """Add up the tiles of each kind of layer, and what moves; at the least that any mapping
-        takes, or cycles as of exact factors."""
+    def _priced(self, placed: Sequence[PlacedTiling]) -> OptionBatch:
+        """Add up the tiles of each kind of layer, and what moves; cycles as of exact factors."""
         if not placed:
             return listed(())
-        parts = [tiling.running.parts for tiling in placed]
-        columns, members, sizes, times = np.concatenate(parts, axis=1)
-        owners = np.repeat(np.arange(len(placed)), [part.shape[1] for part in parts])
-        count = np.array([len(tiling.stays) for tiling in placed])
-        stays = np.concatenate([tiling.stays for tiling in placed])
-        places = 2 * sizes + stays[members + (np.cumsum(count) - count)[owners]]
+        columns, owners, places, times = self._running(placed)
         starts = _beginnings(owners, columns)
-        times = times * self._network.batch
-        costs = self._costs.least(places) if least else self._costs.at(places)
-        energy, cycles = np.add.reduceat(costs * times, starts, axis=1)
+        energy, cycles = np.add.reduceat(self._costs.at(places) * times, starts, axis=1)
         firsts = np.searchsorted(owners[starts], np.arange(len(placed) + 1))
-        weights, loaded, streamed, fetched, stored, runs, prefetch = np.array(
-            [tiling.moved for tiling in placed], np.int64
-        ).T
+        weights, loaded, streamed, fetched, stored, runs, prefetch = _moved(placed)
         maps = (fetched + stored) / self._rate
-        if least:
-            # rounding may take as much off each energy, and neighbours' idle time all waiting
-            per_tile = 3 * len(self._hardware.levels) + 1
-            energy -= (np.add.reduceat(times, starts) + 2.0) * per_tile * HALF_GRAIN_PJ
-            loaded, prefetch = np.zeros_like(loaded), np.ones_like(prefetch)
         late = np.maximum(0.0, loaded / self._rate - np.add.reduceat(cycles, firsts[:-1]) / runs)
         moved = np.empty((len(placed), 3))
         moved[:, 0] = (weights + fetched) * self._fetch_pj + stored * self._store_pj
@@ -196,6 +182,46 @@ class SingleBufferOptions(GroupOptions):
         moved[:, 1] = (weights + streamed) / self._rate + maps * prefetch
         moved[:, 2] = late + maps * (1 - prefetch)
         return OptionBatch(tuple(placed), firsts, columns[starts], energy, cycles, moved)
+
+    def _at_least(self, placed: Sequence[PlacedTiling]) -> BoundedTilings:
+        """Return tilings with what they take with any mappings: waiting times are left out, since
+        neighbours' idle time may hide them all."""
+        if not placed:
+            return without_sizes(listed(()))
+        columns, owners, places, times = self._running(placed)
+        starts = _beginnings(owners, columns)
+        # rounding may take as much off each energy, of all tiles of each kind of layer
+        per_tile = (3 * len(self._hardware.levels) + 1) * HALF_GRAIN_PJ
+        rounded = (np.add.reduceat(times, starts) + 2.0) * per_tile
+        weights, _, streamed, fetched, stored, _, _ = _moved(placed)
+        moved_pj = (weights + fetched) * self._fetch_pj + stored * self._store_pj
+        moved_pj += streamed * self._weight_pj
+        moved_pj -= np.bincount(owners[starts], rounded, len(placed))
+        moved_cycles = (weights + streamed + fetched + stored) / self._rate
+        firsts = np.searchsorted(owners, np.arange(len(placed) + 1))
+
+        def total(costs: Floats) -> Floats:
+            energy, busy = np.add.reduceat(costs * times, firsts[:-1], axis=1)
+            return np.stack([energy + moved_pj, np.maximum(busy, moved_cycles)])
+
+        least = self._costs.least(places)
+        return BoundedTilings(tuple(placed), firsts, places, times, least, total)
+
+    def _running(self, placed: Sequence[PlacedTiling]) -> tuple[Ints, Ints, Ints, Ints]:
+        """int64[n] each, of the sizes that run in tilings, one tiling after another: column,
+        tiling, place among sizes and tiles of all images."""
+        parts = [tiling.running.parts for tiling in placed]
+        columns, members, sizes, times = np.concatenate(parts, axis=1)
+        owners = np.repeat(np.arange(len(placed)), [part.shape[1] for part in parts])
+        count = np.array([len(tiling.stays) for tiling in placed])
+        stays = np.concatenate([tiling.stays for tiling in placed])
+        places = 2 * sizes + stays[members + (np.cumsum(count) - count)[owners]]
+        return columns, owners, places, times * self._network.batch
+
+
+def _moved(placed: Sequence[PlacedTiling]) -> Ints:
+    """int64[7, B], the fields of :class:`.tilings.buffer_tilings.MovedWords` of each tiling."""
+    return np.array([tiling.moved for tiling in placed], np.int64).T
 
 
 def _beginnings(owners: Ints, columns: Ints) -> Ints:

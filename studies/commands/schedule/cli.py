@@ -20,6 +20,7 @@ from archloom.studies.commands.options import (
     WordBits,
 )
 from archloom.studies.rendering.text import new_console
+from archloom.studies.solve import PROOF_STEPS
 
 from ...errors import UserError
 
@@ -87,15 +88,15 @@ def schedule(
         ),
     ] = 200,
     prove_plans: Annotated[
-        int,
+        int | None,
         Option(
             "--prove-plans",
             metavar="STEPS",
             least=0,
-            help="Bound all plans of the planner's search space afterwards, looking at up to STEPS "
-            "ways to run a group (planner joint; 0: no proof).",
+            help="Bound all plans of the planner's search space afterwards, in up to STEPS steps "
+            f"(planner joint; default: {PROOF_STEPS}; 0: no proof).",
         ),
-    ] = 0,
+    ] = None,
     mapping: Annotated[
         str, Option("--mapping", metavar="SEARCH", help=f"Mapping search: {MAPPING_SEARCHES}.")
     ] = "auto",
@@ -168,9 +169,9 @@ def schedule(
     docs/how_to/schedule.md explains the output.
     """
     from archloom.studies.config import find_hardware
-    from archloom.studies.solve import in_sub_batches
+    from archloom.studies.solve import in_sub_batches, with_proof
 
-    from .command import Output, effort_of, given, network_of, proving, schedule_network
+    from .command import Output, effort_of, given, network_of, schedule_network
 
     if plan is not None and fusion is not None:
         raise UserError("--plan and --fusion exclude each other; use one of them")
@@ -181,12 +182,11 @@ def schedule(
     effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed, factors)
     if prove_mappings:
         effort = replace(effort, settings=replace(effort.settings, prove_mappings=prove_mappings))
-    if prove_plans:
-        effort = proving(effort, prove_plans, plan is not None)
     if sub_batches is not None:
         effort = in_sub_batches(effort, sub_batches, "--sub-batches")
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware
     network = network_of(source, network_settings or [], batch, found, fold)
     if plan is not None:
         effort = given(plan, network, effort)
+    effort = with_proof(effort, prove_plans, "--prove-plans")
     raise Exit(schedule_network(network, found, effort, output, new_console()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from archloom.search import FUSION_SEARCHES, MAPPING_SEARCHES
 from archloom.search.mapping import FACTORS
-from archloom.search.software import SoftwareSettings, abilities_of
+from archloom.search.software import SoftwareSettings
 from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, pass_batch
 from archloom.space.workload import Network
@@ -74,25 +74,6 @@ def effort_of(
     return FusionEffort(settings, evaluations, seed, borders=fusion != "none")
 
 
-def proving(effort: FusionEffort, steps: int, given: bool) -> FusionEffort:
-    """Return an effort that bounds the planner's space as well, in so many steps.
-
-    Raises:
-        UserError: a plan that is given, or a planner that proves nothing.
-    """
-    if given:
-        raise UserError(
-            "--plan and --prove-plans exclude each other: a planner proves its own plan"
-        )
-    fusion = FUSION_SEARCHES.today(effort.settings.fusion)
-    if not abilities_of(fusion).proves:
-        able = " or ".join(n for n in FUSION_SEARCHES.built_in if abilities_of(n).proves)
-        raise UserError(
-            f"--prove-plans: {fusion} proves nothing of its plans; choose --fusion {able}"
-        )
-    return replace(effort, prove=steps)
-
-
 def given(path: Path, network: Network, effort: FusionEffort) -> FusionEffort:
     """Return the effort of pricing the plan of a file.
 
@@ -132,7 +113,7 @@ def schedule_network(
             "nothing to draw"
         )
     notes = Console(stderr=True)
-    with ScheduleProgress(effort.evaluations, notes) as live:
+    with ScheduleProgress(effort.evaluations, effort.prove, notes) as live:
         found = search_plan(network, hardware, effort, live.tell)
     if found is None:
         print_line("stopped before any plan was evaluated", notes)

@@ -59,7 +59,8 @@ def schedule_record(found: Schedule, effort: FusionEffort) -> Details:
     bound = any_plan_bound(network, hardware, steady)
     details = cost_details(found.cost, found.unfused, found.least)
     figures = _figures(found.cost)
-    proven, cores = found.bound_edp_js, fusion_cores(hardware)
+    proven, any_mappings = found.bound_edp_js, found.any_mappings_edp_js
+    cores = fusion_cores(hardware)
     capacity = buffer_words(cores.one) if isinstance(cores, Cores) else 0
     return {
         "network": network.name,
@@ -72,7 +73,9 @@ def schedule_record(found: Schedule, effort: FusionEffort) -> Details:
         "lower_bound": _figures(bound),
         "gap_percent": _gap_percent(figures["edp_js"], bound.edp_js),
         "planner_bound": proven,
-        "planner_gap_percent": None if proven is None else _gap_percent(figures["edp_js"], proven),
+        "planner_gap_percent": _gap_or_none(figures["edp_js"], proven),
+        "planner_bound_any_mappings": any_mappings,
+        "planner_gap_any_mappings_percent": _gap_or_none(figures["edp_js"], any_mappings),
         "cpu_s": found.cpu_s,
         "evaluations": found.evaluations,
         "interrupted": found.interrupted,
@@ -112,6 +115,10 @@ def _gap_percent(edp: float, bound: float) -> float:
     """Return by how much an EDP is above a bound; nothing where only rounding tells them apart."""
     percent_above = 100.0 * (edp / bound - 1.0)
     return percent_above if percent_above > _ROUNDED_PERCENT else 0.0
+
+
+def _gap_or_none(edp: float, bound: float | None) -> float | None:
+    return None if bound is None else _gap_percent(edp, bound)
 
 
 def print_schedule(record: Details, console: "Console") -> None:
@@ -200,13 +207,8 @@ def _remarks(record: Details) -> Iterator[str]:
         "mapping. EDP: energy per image x latency of the pass."
     )
     if record["planner_bound"] is not None:
-        gap = record["planner_gap_percent"]
-        so = f"this plan is at most {percent(gap)} above the optimum" if gap else "none is better"
-        yield (
-            f"Planner {record['planner']}: every plan of its search space has an EDP of at least "
-            f"{record['planner_bound']:.4e} J s, so {so}."
-        )
-    yield f"Mappings: {gaps_text(record['mapping_gaps'])}."
+        yield f"Planner {record['planner']}: {_proven_text(record)}."
+    yield f"Mappings: {mappings_text(record)}."
     plans = "1 plan" if record["evaluations"] == 1 else f"{record['evaluations']:,} plans"
     yield (
         f"Search effort: {plans} evaluated, {record['mapping_problems']:,} mapping problems "
@@ -214,20 +216,54 @@ def _remarks(record: Details) -> Iterator[str]:
     )
 
 
-class ScheduleProgress(LiveLine):
-    """A live line on a terminal: how many plans are evaluated, and what the best one saves."""
+def _proven_text(record: Details) -> str:
+    """Say what no plan of the planner's space goes below, and with which mappings."""
+    gap, bound = record["planner_gap_percent"], record["planner_bound"]
+    so = f"this plan is at most {percent(gap)} above the optimum" if gap else "none is better"
+    anyhow, least = record["planner_gap_any_mappings_percent"], record["planner_bound_any_mappings"]
+    if least is None:
+        return f"every plan of its search space has an EDP of at least {bound:.4e} J s, so {so}"
+    if not anyhow:
+        return (
+            f"whatever the mappings, every plan of its search space has an EDP of at least "
+            f"{least:.4e} J s, so {so}"
+        )
+    return (
+        "with the mappings that the mapping search finds, every plan of its search space has an "
+        f"EDP of at least {bound:.4e} J s, so {so}; with any mappings, of at least "
+        f"{least:.4e} J s, so this plan is at most {percent(anyhow)} above the optimum"
+    )
 
-    def __init__(self, evaluations: int, console: "Console") -> None:
+
+def mappings_text(record: Details) -> str:
+    """Say what is proven of the plan's mappings, by those alone or by the bound of every plan,
+    whichever says more."""
+    gaps, gap = record["mapping_gaps"], record["gap_percent"]
+    if gaps["plan_percent"] is None or gaps["plan_percent"] <= gap:
+        return gaps_text(gaps)
+    nearer = gaps_text({**gaps, "plan_percent": gap})
+    return f"{nearer}, by the lower bound of every plan and mapping"
+
+
+class ScheduleProgress(LiveLine):
+    """A live line on a terminal: how many plans are evaluated, and what the best one saves; then
+    how far the proof is."""
+
+    def __init__(self, evaluations: int, proof_steps: int, console: "Console") -> None:
         super().__init__(evaluations, console, bar=12)
-        self._evaluations = evaluations
+        self._evaluations, self._proof_steps = evaluations, proof_steps
 
     def tell(self, stand: FusionProgress) -> None:
         """Show where the search stands."""
-        self.show(progress_text(stand, self._evaluations), completed=stand.evaluations)
+        text = progress_text(stand, self._evaluations, self._proof_steps)
+        self.show(text, completed=stand.evaluations)
 
 
-def progress_text(stand: FusionProgress, most: int) -> str:
-    """Return where a search of at most so many plans stands; with a bar it fits 80 columns."""
+def progress_text(stand: FusionProgress, most: int, proof_steps: int = 0) -> str:
+    """Return where a search of at most so many plans stands, or a proof in so many steps; with a
+    bar it fits 80 columns."""
+    if stand.proof_steps:
+        return f"bounding all other plans: {stand.proof_steps:,} of at most {proof_steps:,} steps"
     if not stand.mapped:
         return "compiling kernels (only the first time)"
     mapped = f"{stand.mapped:,} mappings"

@@ -40,6 +40,7 @@ def timeless(record: dict[str, Any]) -> dict[str, Any]:
             {"fusion": "casco", "evaluations": 9, "seed": 3, "batch": 2},
             ["--fusion", "casco", "--evaluations", "9", "--seed", "3", "--batch", "2"],
         ),
+        ({"prove_plans": 0}, ["--prove-plans", "0"]),
         (
             {"fusion": "none", "factors": "exact"},
             ["--fusion", "none", "--factors", "exact"],
@@ -63,6 +64,7 @@ def test_a_schedule_is_what_the_command_prints(
     assert found.gap_percent == record["gap_percent"]
     assert found.planner_bound_edp_js == record["planner_bound"]
     assert found.planner_gap_percent == record["planner_gap_percent"]
+    assert found.planner_bound_any_mappings_edp_js == record["planner_bound_any_mappings"]
     assert found.batch == arguments.get("batch", 1)
     assert [list(group.layers) for group in found.groups] == [
         group["layers"] for group in record["groups"]

@@ -35,7 +35,8 @@ from archloom.space.fusion import ALONE, FusionGroup, HaloPolicy, Residents
 from archloom.space.hardware import Cores, Hardware
 from archloom.space.workload import INPUTS, NO_ZEROS, OUTPUTS, WEIGHTS, Layer, Network, P, Q
 
-from ..option_batch import OptionBatch
+from ..option_batch import listed
+from .bounded_tilings import BoundedTilings, without_sizes
 from .core_turns import SizesOnCores, cost_of_turns
 
 
@@ -94,9 +95,8 @@ class CoreTilings:
         # energy and cycles of sizes: two places for each, weights stream and weights stay
         self._costs = np.full((2, 0), np.nan)
 
-    def bounded(self, tiling: GroupTiling, layers: tuple[int, ...]) -> OptionBatch:
-        """Return the tilings of a group that fit, each with energy (pJ, without leakage) and cycles
-        that no mapping is below.
+    def bounded(self, tiling: GroupTiling, layers: tuple[int, ...]) -> BoundedTilings:
+        """Return the tilings of a group that fit, with energy and cycles that no mapping is below.
 
         Args:
             tiling: of the group.
@@ -107,20 +107,29 @@ class CoreTilings:
             for way, moved in self._ways(tiling, layers)
         ]
         if not found:
-            return _batch((), np.zeros((2, 0)))
-        ways, parts, moved = zip(*found, strict=True)
-        sizes = self._sizes(layers, ways, parts)
-        energy, busy, streamed = cost_of_turns(
-            sizes, self._cores.count, self._cores.shared_weights, float(self._rate)
-        )
-        fetched, stored, loaded, working = np.array(moved, np.float64).T
-        reads = loaded if self._cores.shared_weights else loaded * working
-        energy += fetched * (self._fetch_pj + self._fill_pj) + stored * self._store_pj
-        energy += (reads + streamed) * self._weight_pj + loaded * working * self._fill_pj
+            return without_sizes(listed(()))
+        ways, parts, words = zip(*found, strict=True)
+        sizes, places = self._sizes(layers, ways, parts)
+        fetched, stored, loaded, working = np.array(words, np.float64).T
+        cores, shared, rate = self._cores.count, self._cores.shared_weights, float(self._rate)
+        reads = loaded if shared else loaded * working
+        moved_pj = fetched * (self._fetch_pj + self._fill_pj) + stored * self._store_pj
+        moved_pj += reads * self._weight_pj + loaded * working * self._fill_pj
         # of each layer rounding may take as much off what moves for it as off two tiles
-        energy -= 2.0 * len(layers) * self._rounded_pj
-        cycles = np.maximum(busy, (fetched + stored + reads + streamed) / self._rate)
-        return _batch(ways, np.stack([np.maximum(energy, 0.0), cycles]))
+        moved_pj -= 2.0 * len(layers) * self._rounded_pj
+        moved, weight_pj, rounded_pj = fetched + stored + reads, self._weight_pj, self._rounded_pj
+
+        def total(costs: Floats) -> Floats:
+            inside = np.maximum(costs[0] - rounded_pj, 0.0)
+            of_tiles = sizes._replace(energy_pj=inside, cycles=costs[1])
+            energy, busy, streamed = cost_of_turns(of_tiles, cores, shared, rate)
+            energy += moved_pj + streamed * weight_pj
+            cycles = np.maximum(busy, (moved + streamed) / rate)
+            return np.stack([np.maximum(energy, 0.0), cycles])
+
+        starts = np.searchsorted(sizes.owners, np.arange(len(ways) + 1))
+        least = np.stack([sizes.energy_pj, sizes.cycles])
+        return BoundedTilings(ways, starts, places, sizes.times, least, total)
 
     @property
     def _rounded_pj(self) -> float:
@@ -149,29 +158,26 @@ class CoreTilings:
 
     def _sizes(
         self, layers: tuple[int, ...], ways: tuple[CoreWay, ...], parts: tuple[Ints, ...]
-    ) -> SizesOnCores:
-        """Return what runs in tilings, those of a member of a tiling side by side."""
+    ) -> tuple[SizesOnCores, Ints]:
+        """Return what runs in tilings, those of a member of a tiling side by side, and the places
+        of their sizes."""
         _, members, numbers, times = np.concatenate(parts, axis=1)
         owners = np.repeat(np.arange(len(ways)), [part.shape[1] for part in parts])
         order = np.lexsort((members, owners))
         owners, members, numbers, times = (x[order] for x in (owners, members, numbers, times))
         stays = np.array([[i in way.resident for i in layers] for way in ways])
         here = stays[owners, members]
-        energy, cycles = self._of(2 * numbers + here)
+        places = 2 * numbers + here
+        energy, cycles = self._of(places)
         distinct, of = np.unique(numbers, return_inverse=True)
         known = [self._numbers.sizes[number][1:] for number in distinct.tolist()]
         rows, columns = np.array(known, np.int64)[of].T
         streamed = np.where(here, 0, self._words[np.array(layers, np.int64)[members]])
-        return SizesOnCores(
-            len(ways),
-            owners,
-            members,
-            np.stack([rows, columns]),
-            times * self._network.batch,
-            np.maximum(energy - self._rounded_pj, 0.0),
-            cycles,
-            streamed.astype(np.float64),
-        )
+        sides = np.stack([rows, columns])
+        tiles, words = times * self._network.batch, streamed.astype(np.float64)
+        count = len(ways)
+        found = SizesOnCores(count, owners, members, sides, tiles, energy, cycles, words)
+        return found, places
 
     def _of(self, places: Ints) -> Floats:
         """float64[2, n], energy inside the buffer and cycles of sizes, at the least."""
@@ -204,13 +210,6 @@ class CoreTilings:
             bounds, windows = (np.array(part, np.int64) for part in zip(*nests, strict=True))
             costs = layer_costs(*_on_chip(self._cores.one, staged), bounds, windows)
             self._costs[:, places] = costs.T
-
-
-def _batch(ways: tuple[CoreWay, ...], figures: Floats) -> OptionBatch:
-    """Return tilings with energy and cycles, which are not told apart by layers."""
-    count = len(ways)
-    starts, columns = np.arange(count + 1), np.zeros(count, np.int64)
-    return OptionBatch(ways, starts, columns, figures[0], figures[1], np.zeros((count, 3)))
 
 
 def _nest(

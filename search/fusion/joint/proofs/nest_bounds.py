@@ -60,6 +60,9 @@ def nest_corners(
     if any(network.layers[i].mask is not None for i in layers):
         # it is known how many tiles a mask leaves, not in which iterations
         return None
+    if hardware.levels[-2].optional:
+        # how an operand streams past a buffer that it may bypass is its mapping's choice
+        return None
     if nestable(network, layers) is None:
         return np.zeros((0, 2))
     weights = np.array([(1.0, 0.0), *((1.0, price_pj * x) for x in _PRICES), (0.0, 1.0)])

@@ -66,8 +66,8 @@ def prove_best(
     small = len(evaluator.network.layers) <= _MOST_LAYERS and len(kinds.members) <= _MOST_KINDS
     masked = any(layer.mask is not None for layer in evaluator.network.layers)
     # of a mask it is known how many tiles it leaves, not in which iterations
-    why = unbounded(evaluator.network, hardware)
-    if best == inf or why is not None or masked or not small or not kinds.complete:
+    bounded = unbounded(evaluator.network, hardware) is None and not hardware.levels[-2].optional
+    if best == inf or not bounded or masked or not small or not kinds.complete:
         return False
     # energy is that of all images, but EDP that of one image x the latency of all
     product = exp(best) * 1e12 * hardware.frequency_mhz * 1e6 * evaluator.network.batch

@@ -6,6 +6,7 @@ bounded as a whole, then by tiling and by nests, then priced, each only once it 
 so that the bound rises until it meets the best plan or the effort is spent.
 """
 
+from collections.abc import Callable
 from math import exp, inf, log
 from typing import Final, NamedTuple
 
@@ -19,8 +20,9 @@ from archloom.space.fusion import FusionPlan
 
 from ...plan_evaluator import MemoizedPlanEvaluator
 from ..group_options import GroupOptions
-from ..option_batch import GroupWay, OptionBatch
+from ..option_batch import GroupWay
 from ..shortest_path import LeastProductPaths, Path
+from .bounded_tilings import BoundedTilings
 from .nest_bounds import nest_corners
 from .step_bounds import least_of_kinds
 
@@ -32,40 +34,50 @@ class SpaceProof(NamedTuple):
     """What is known of all plans of the space.
 
     Attributes:
-        bound: ln of an EDP (J s) that none of them is below.
+        bound: ln of an EDP (J s) that none of them is below, with the mappings that the search
+            finds.
+        any_mappings: the same with any mappings.
         better: a plan that is better than the best one known, if there is one.
-        steps: kinds of steps that were listed or priced.
+        steps: kinds of steps that were listed, and sizes and tilings that were priced.
     """
 
     bound: float
+    any_mappings: float
     better: FusionPlan | None
     steps: int
 
 
 def prove_space(
-    evaluator: MemoizedPlanEvaluator, options: GroupOptions, best: float, most: int
+    evaluator: MemoizedPlanEvaluator,
+    options: GroupOptions,
+    best: float,
+    most: int,
+    tell: Callable[[int], None] = lambda _: None,
 ) -> SpaceProof:
     """Bound the EDP of all paths, until no better one is left or the effort is spent.
 
     Args:
         evaluator, options: of the plans; :func:`.step_bounds.unbounded` has nothing against them.
         best: ln EDP (J s) of the best plan that is known.
-        most: steps that are listed by tiling or priced.
+        most: kinds of steps that are listed by tiling, and sizes and tilings that are priced.
+        tell: hears how many were looked at.
     """
     hardware = evaluator.hardware
     # energy of all images in pJ x cycles, from J s of one
     unit = 1e-12 / (evaluator.network.batch * hardware.frequency_mhz * 1e6)
     search = _Steps(evaluator, options)
     known = exp(best) / unit
-    least = search.raise_bound(known * (1 - _EQUAL), most)
+    least = search.raise_bound(known * (1 - _EQUAL), most, tell)
     better = search.plan_below(known * (1 - _EQUAL))
-    bound = log(least * unit) if least < inf else best
-    return SpaceProof(bound, better, search.spent)
+    bound, any_mappings = (
+        log(of * unit) if of < inf else best for of in (least, search.any_mappings)
+    )
+    return SpaceProof(bound, any_mappings, better, search.spent)
 
 
 def listed_bounds(
     options: GroupOptions, kind: int, least: Floats, leakage_pj: float
-) -> tuple[OptionBatch, Floats] | None:
+) -> tuple[BoundedTilings, Floats] | None:
     """Return the ways to run a kind of step besides nests, and float64[n, 2], energy with leakage
     and cycles that no mapping of each goes below; None if they are not listed.
 
@@ -74,16 +86,31 @@ def listed_bounds(
         least: float64[2], of any way.
         leakage_pj: of the chip, in a cycle.
     """
-    batch = options.every_tiling(kind)
-    if batch is None:
+    tilings = options.every_tiling(kind)
+    if tilings is None:
         return None
-    cycles = batch.latencies
-    figures = np.stack([batch.energies + leakage_pj * cycles, cycles], axis=1)
-    figures = np.maximum(figures, least)
+    figures = _with_leakage(tilings.figures(), least, leakage_pj)
     if options.edges().members[kind] == 1:
         # a layer by itself reuses weights over images and reads no padding, what tiles do not
-        figures[[streams(way.group) for way in batch.ways]] = least
-    return batch, figures
+        figures[[streams(way.group) for way in tilings.ways]] = least
+    return tilings, figures
+
+
+def _with_leakage(figures: Floats, least: Floats, leakage_pj: float) -> Floats:
+    """Return float64[n, 2], energy with leakage and cycles, from those without leakage."""
+    energy, cycles = figures
+    with_leakage = np.stack([energy + leakage_pj * cycles, cycles], axis=1)
+    at_least: Floats = np.maximum(with_leakage, least)
+    return at_least
+
+
+class _Listed:
+    """The tilings of a kind of step, as rows from a first one on, and how many sizes had been
+    mapped when their figures were worked out last."""
+
+    def __init__(self, tilings: BoundedTilings, first: int, least: Floats) -> None:
+        self.tilings, self.first, self.least = tilings, first, least
+        self.mapped = 0
 
 
 class _Steps:
@@ -100,46 +127,99 @@ class _Steps:
         self._figures = least_of_kinds(evaluator.network, evaluator.hardware, options.whole)
         self._count = len(self._figures)
         self._ways: list[GroupWay | None] = [None] * self._count
+        # of rows that are tilings, whose figures rise with what is known of their sizes
+        self._tiled: dict[int, _Listed] = {}
+        self._sizes = options.mapped_sizes()
         # rows about which nothing more can be found out, and those that were priced
         self._done, self._exact = set[int](), set[int]()
         self._nestable: NDArray[np.bool_] = options.nestable
         self._paths = self._new_paths()
         # energy that a cycle is worth on the least path
         self._price_pj = 0.0
-        #: kinds of steps that were listed or priced
+        #: kinds of steps that were listed, and sizes and tilings that were priced
         self.spent = 0
+        #: energy x latency that no path is below with any mappings
+        self.any_mappings = 0.0
 
     def _new_paths(self) -> LeastProductPaths:
         kinds = self._kinds
         starts, ends = kinds.edges.starts, kinds.edges.ends
         return LeastProductPaths(kinds.cuts, starts, ends, kinds.kinds, kinds.burdens)
 
-    def raise_bound(self, known: float, most: int) -> float:
+    def raise_bound(self, known: float, most: int, tell: Callable[[int], None]) -> float:
         """Return energy x latency that no path is below, at most ``known``."""
+        priced = False
         while True:
             path = self._paths.least_product(self._figures)
-            if path is None or path.product >= known:
+            least = inf if path is None or path.product >= known else path.product
+            if not priced:
+                self.any_mappings = least
+            if path is None or least == inf:
                 return inf
             self._price_pj = path.energy / path.latency
+            if self._raise_tilings(path.rows):
+                continue
             rows = [row for row in dict.fromkeys(path.rows) if row not in self._done]
             if not rows or self.spent >= most:
                 return path.product
             unlisted = [row for row in rows if row < self._count]
+            priced |= not unlisted
             for row in unlisted or rows:
                 self.spent += 1
-                self._done.add(row)
-                self._list(row) if unlisted else self._price(row)
+                tell(self.spent)
+                if unlisted:
+                    self._list(row)
+                elif not self._map_size(row):
+                    self._price(row)
+
+    def _raise_tilings(self, rows: tuple[int, ...]) -> bool:
+        """Raise figures of tilings to what is known of their sizes; whether any of ``rows`` did."""
+        rose = False
+        for row in rows:
+            listed = self._tiled.get(row)
+            if listed is None or listed.mapped == self._sizes.count:
+                continue
+            listed.mapped = self._sizes.count
+            tilings, before = listed.tilings, self._figures[row].copy()
+            found = tilings.figures(self._sizes.at(tilings.places))
+            figures = _with_leakage(found, listed.least, self._leakage_pj)
+            open_rows = [n for n in range(len(tilings)) if listed.first + n not in self._done]
+            places = listed.first + np.array(open_rows, np.int64)
+            self._figures[places] = np.maximum(self._figures[places], figures[open_rows])
+            rose |= bool((self._figures[row] > before * (1 + _EQUAL)).any())
+        return rose
+
+    def _map_size(self, row: int) -> bool:
+        """Find the mapping of the size of a tiling that matters most; whether there is one of which
+        it is not known."""
+        listed = self._tiled.get(row)
+        if listed is None:
+            return False
+        tilings, n = listed.tilings, row - listed.first
+        part = slice(tilings.starts[n], tilings.starts[n + 1])
+        places = tilings.places[part]
+        unknown = self._sizes.unknown(places)
+        if not unknown.any():
+            return False
+        weights = tilings.times[part] * ((1.0, self._price_pj) @ tilings.costs[:, part])
+        self._sizes.find(int(places[np.where(unknown, weights, -1.0).argmax()]))
+        return True
 
     def _list(self, kind: int) -> None:
         """Put the ways to run a kind of step in the place of its bound."""
+        self._done.add(kind)
         found = listed_bounds(self._options, kind, self._figures[kind], self._leakage_pj)
         if found is None:
             return
-        batch, figures = found
+        tilings, figures = found
         first = len(self._figures)
         rows = list(range(first, first + len(figures)))
+        # a layer by itself may reuse weights over images, what its tiles do not
+        if self._kinds.members[kind] > 1:
+            listed = _Listed(tilings, first, self._figures[kind].copy())
+            self._tiled |= dict.fromkeys(rows, listed)
         self._figures = np.concatenate([self._figures, figures])
-        self._ways += batch.ways
+        self._ways += tilings.ways
         if self._nestable[kind]:
             rows += self._nests(kind)
         self._paths.replace(kind, rows)
@@ -167,6 +247,7 @@ class _Steps:
             self._figures[kind] = inf
 
     def _price(self, row: int) -> None:
+        self._done.add(row)
         way = self._ways[row]
         assert way is not None, "whole kinds of steps are listed"
         cost = self._evaluator.group(way.group, way.residents)

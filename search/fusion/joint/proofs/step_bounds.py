@@ -3,7 +3,8 @@
 Inside the buffer each layer costs at least as much as the whole layer of all images with its
 operands in the buffer (docs/explanation/bounds.md, "Networks": tiles add up to no less). Over DRAM
 move at least the weights of the group once, the maps that it reads and finds in no pin once, and
-the results that leave it.
+the results that leave it. Where operands may bypass the buffer its own accesses count as nothing,
+since those of a layer by itself may do so.
 """
 
 from functools import lru_cache
@@ -51,8 +52,6 @@ def unbounded(network: Network, hardware: Hardware) -> str | None:
     """Return why steps of a network have no such bounds on a design; None if they have."""
     if isinstance(fusion_cores(hardware), Infeasible):
         return "nothing is fused on this hardware"
-    if hardware.levels[-2].optional:
-        return f"operands may bypass {hardware.levels[-2].name}"
     if any(one.density != (1.0, 1.0) or one.packed_words is not None for one in network.layers):
         return "zeros of the network spare work"
     if any(hardware.bits(-1, tensor) != hardware.word_bits for tensor in TENSORS):
@@ -77,7 +76,8 @@ def least_of_kinds(network: Network, hardware: Hardware, whole: WholeGroups) -> 
     # at best all cores work on it all the time
     cycles: Floats = np.bincount(whole.kinds, inside[1], count) / cores.count
     costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
-    fill = float(costs.write_pj[-2, INPUTS]) / buffer.width_words
+    # what bypasses the buffer is not written to it
+    fill = 0.0 if buffer.optional else float(costs.write_pj[-2, INPUTS]) / buffer.width_words
     read, store = (
         float(of) / dram.width_words
         for of in (costs.read_pj[-1, INPUTS], costs.write_pj[-1, OUTPUTS])
@@ -183,9 +183,12 @@ def _loops(
 
 @lru_cache(maxsize=64)
 def _in_buffer(core: Hardware) -> tuple[Design, Prices]:
-    """Design and prices as if all operands lived in the shared buffer, and DRAM cost nothing."""
+    """Design and prices as if all operands lived in the shared buffer, and DRAM cost nothing; nor
+    that buffer, where operands may bypass it."""
     staged = ("weights" in core.levels[-2].keeps, True, True)
     design, prices = design_and_prices(core, NO_ZEROS, staged)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
+    if core.levels[-2].optional:
+        accesses[-2] = ports[:, -2] = 0.0
     accesses[-1] = ports[:, -1] = 0.0
     return design, prices._replace(accesses_pj=accesses, ports=ports)

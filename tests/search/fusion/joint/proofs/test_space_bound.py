@@ -41,6 +41,9 @@ PRICES = {
     "branches": lambda: cheap_evaluator(
         graph([(-1,), (0,), (0, 1), (2,)]).with_batch(3), three_levels(4096, (16, 16, 16))
     ),
+    "a buffer to bypass": lambda: cheap_evaluator(
+        chain(3, size=8, channels=4), three_levels(256, (16, 16, 16), optional=True)
+    ),
     "products": lambda: nest_evaluator(3, 1),
     "products of a batch": lambda: nest_evaluator(4, 4),
     "strides and pools": lambda: evaluator(network("tiny_cnn"), "eyeriss"),
@@ -70,6 +73,32 @@ def test_steps_cost_no_less_than_their_bounds(case: str) -> None:
     assert nearest < 1.05
 
 
+@pytest.mark.parametrize("case", PRICES)
+def test_tilings_cost_no_less_once_sizes_are_mapped(case: str) -> None:
+    """Some of the sizes, whichever; nor are bounds then far from what tilings cost."""
+    price, rng = PRICES[case](), np.random.default_rng(1)
+    options = group_options(price)
+    sizes, nearest, rose = options.mapped_sizes(), np.inf, 0
+    for kind in np.flatnonzero(options.edges().members > 1).tolist():
+        tilings = options.every_tiling(kind)
+        assert tilings is not None
+        places, before = tilings.places, tilings.figures()
+        for place in np.unique(places[sizes.unknown(places)]).tolist():
+            if rng.random() < 0.7:
+                sizes.find(place)
+        figures = tilings.figures(sizes.at(places))
+        assert (figures >= before).all()
+        rose += int((figures > before * (1 + 1e-6)).any(axis=0).sum())
+        for way, figure in zip(tilings.ways, figures.T, strict=True):
+            cost = price.group(way.group, way.residents)
+            if not isinstance(cost, Infeasible):
+                ratios = np.array([cost.dynamic_pj, cost.latency_cycles]) / figure
+                assert (ratios >= 1 - 1e-9).all()
+                nearest = min(nearest, ratios.min())
+    assert rose > 0
+    assert nearest < 1.05
+
+
 @pytest.mark.parametrize("design", ["edgetpu", "tpu_v3"])
 def test_groups_on_cores_cost_no_less_than_their_bounds(design: str) -> None:
     price = evaluator(network("tiny_cnn").with_batch(2), design)
@@ -87,7 +116,7 @@ def test_groups_on_cores_cost_no_less_than_their_bounds(design: str) -> None:
     assert few > 10
 
 
-@pytest.mark.parametrize("case", ["chain", "products", "cores"])
+@pytest.mark.parametrize("case", ["chain", "a buffer to bypass", "products", "cores"])
 def test_no_path_is_below_the_bound(case: str) -> None:
     """Whatever is spent on it; the best of all paths is found by enumeration."""
     price = PRICES[case]()
@@ -105,8 +134,28 @@ def test_no_path_is_below_the_bound(case: str) -> None:
         found = prove_space(price, options, log(1.1 * cost.edp_js), steps)
         bounds.append(exp(found.bound))
         assert exp(found.bound) <= best * (1 + 1e-6)
+        assert found.any_mappings <= found.bound
     assert bounds == sorted(bounds)
     assert bounds[-1] > bounds[0]
+
+
+def test_better_mappings_lead_below_the_bound_of_those_found_but_not_of_any() -> None:
+    """Where the search stops early, other mappings are better."""
+    net, hardware = chain(3, size=8, channels=4), three_levels(256, (16, 16, 16))
+    poor, good = cheap_evaluator(net, hardware, 1), cheap_evaluator(net, hardware, 3000)
+    states = []
+    for price in (poor, good):
+        planner = JointPlanner(price)
+        states.append(planner.prove(planner.advance(planner.start(0), 60), 3000))
+    of_poor, of_good = states
+    assert of_poor.bound is not None
+    assert of_poor.any_mappings is not None
+    assert of_good.history[-1] < of_poor.bound
+    cost = good.plan(of_good.best)
+    assert isinstance(cost, NetworkCost)
+    product = cost.energy_pj * cost.latency_cycles
+    best = cost.edp_js * least_product(good, product) / product
+    assert exp(of_poor.any_mappings) <= best * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("case", PRICES)
