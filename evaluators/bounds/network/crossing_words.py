@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import allocating, copy_row, helper
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, N, P, Q, R, S
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, N, P, Q, R
 
 from ...arrays import Floats, Ints
 from ..layer_work import DILATION, PADDED, PADDING, REAL, STRIDE, Work
@@ -25,7 +25,7 @@ _FINER: Final = 1.5
 
 
 class Whole(NamedTuple):
-    """A layer that runs whole on a design: ``bounds[8]``, ``window[2, 4]`` and what is known of it."""
+    """A layer that runs whole on a design, with ``bounds[8]`` and ``window[2, 4]``."""
 
     design: Design
     prices: Prices

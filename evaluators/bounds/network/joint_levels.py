@@ -17,9 +17,18 @@ from ..layer_kernel import LayerBatch
 from ..layer_work import PADDED, one_work
 from ..level_capacity import Design, limits_in, sliding_both, tiles_of, unrolled
 from ..rounding import ROUNDING
-from ..traffic import AGAIN, least_shared
+from ..traffic import least_shared
 from ..word_prices import BY_MACS, Prices
-from .crossing_words import MACS, Beside, Whole, boundaries, crossing, crossing_with, keepers, single
+from .crossing_words import (
+    MACS,
+    Beside,
+    Whole,
+    boundaries,
+    crossing,
+    crossing_with,
+    keepers,
+    single,
+)
 
 #: in the place of an axis that may unroll taps: no axis, and several
 _NO_AXIS: Final = -1

@@ -150,6 +150,11 @@ class BoxBranchAndBound:
         settled = np.array(self._settled, np.int64).reshape(-1, len(self._boxed.whole))
         return Sharpener(self._bounds, boxes, settled, np.exp(self._front), corner)
 
+    def settled(self) -> list[tuple[str, Point]]:
+        """Return the designs that were measured, by key, each once."""
+        points = [self._boxed.point(tuple((at, at + 1) for at in one)) for one in self._settled]
+        return list({self._boxed.space.point_key(point): point for point in points}.items())
+
     def closest(self, point: Point) -> Floats | None:
         """Return float64[m], the closest bounds of a design; None if it keeps not all limits."""
         positions = self._boxed.positions(self._boxed.space.canonical(point))

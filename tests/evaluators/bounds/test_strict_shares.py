@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.bounds.layer import design_and_prices
-from archloom.evaluators.bounds.level_capacity import Design, sliding_both, shares_of
+from archloom.evaluators.bounds.level_capacity import Design, shares_of, sliding_both
 from archloom.space.design_space.presets import preset
 from archloom.space.workload import DIMS, NO_ZEROS, C, K, R, S
 
