@@ -139,10 +139,14 @@ class BoxBounds:
 
         They are closer than :meth:`tightened` where every layer runs by itself.
         """
-        tight = found if found.tight else self.tightened(found)
-        if tight is None or self._problem.plans != "layer_by_layer":
+        one_by_one = self._problem.plans == "layer_by_layer"
+        if found.tight or (one_by_one and found.design is None):
+            tight: BoundedBox | None = found
+        else:
+            tight = self.tightened(found)
+        if tight is None or not one_by_one:
             return tight
-        relaxed = self._within_caps(self._relaxation.of(found.box))
+        relaxed = found.relaxed or self._within_caps(self._relaxation.of(found.box))
         if not self._problem.objective_set.limits:
             relaxed = relaxed.only(np.isin(relaxed.slices, tight.slices))
         networks = self._problem.networks_at(self._boxed.point(found.box))

@@ -28,6 +28,9 @@ _ROUNDS: Final = 64
 #: Boxes that are cut before all are compared anew.
 _AT_ONCE: Final = 16
 
+#: What a point counts, in parts.
+_WHOLE: Final = 2**40
+
 #: Cuts of a parameter after which what they gained decides whether it is cut.
 _TRIALS: Final = 8
 
@@ -74,8 +77,7 @@ class Sharpener:
         self._boxes = [left for box in boxes if (left := self._left(box)) is not None]
         self._close = np.zeros(len(self._boxes), np.bool_)
         self._points = self._draw(corner)
-        self._reached = np.array([self._reach(box) for box in self._boxes], np.bool_)
-        self._reached = self._reached.reshape(len(self._boxes), len(self._points))
+        self._reached = [self._reach(box) for box in self._boxes]
         #: for each parameter what cuts of it gained, and how many there were
         self._gains: dict[int, tuple[float, int]] = {}
         self._infeasible = self._cuts = 0
@@ -87,16 +89,16 @@ class Sharpener:
         # two parts of a box take as long as two boxes
         left = 2 * cuts
         while left > 0 and (rows := self._best(left)):
-            new: list[tuple[BoundedBox, bool]] = []
+            new: list[BoundedBox] = []
             before = left
             for row in rows:
                 if self._close[row]:
-                    new += [(part, True) for part in self._parts(row)]
+                    new += self._parts(row)
                     self._cuts += 1
                     left -= 2
                 else:
                     close = self._closest(self._boxes[row])
-                    new += [] if close is None else [(close, True)]
+                    new += [] if close is None else [close]
                     left -= 1
             self._replace(rows, new)
             told(before // 2 - max(left, 0) // 2)
@@ -104,20 +106,24 @@ class Sharpener:
 
     def _best(self, left: int) -> list[int]:
         """Return the boxes that count most, none of which is a design with the closest bounds."""
-        counts = self._reached.sum(axis=0)
-        worth = 1.0 / np.maximum(counts, 1)
-        score = self._reached @ worth
+        sizes = np.array([len(points) for points in self._reached], np.int64)
+        every = np.concatenate([*self._reached, np.zeros(1, np.int64)])
+        counts = np.bincount(every[:-1], minlength=len(self._points))
+        # whole numbers add up to the same on every machine
+        sums = np.append(0, np.cumsum((_WHOLE // np.maximum(counts, 1))[every[:-1]]))
+        ends = np.cumsum(sizes)
+        score = sums[ends] - sums[ends - sizes]
         single = [size(box.box) == 1 for box in self._boxes]
-        score[self._close & np.array(single, np.bool_)] = 0.0
+        score[self._close & np.array(single, np.bool_)] = 0
         order = np.argsort(-score, kind="stable")[: min(_AT_ONCE, -(-left // 2))]
         return [int(row) for row in order if score[row] > 0]
 
-    def _replace(self, rows: list[int], new: list[tuple[BoundedBox, bool]]) -> None:
+    def _replace(self, rows: list[int], new: list[BoundedBox]) -> None:
+        """Put boxes with the closest bounds in the place of others."""
         kept = np.setdiff1d(np.arange(len(self._boxes)), rows)
-        self._boxes = [self._boxes[row] for row in kept] + [box for box, _ in new]
-        self._close = np.append(self._close[kept], [close for _, close in new]).astype(np.bool_)
-        more = [self._reach(box)[None] for box, _ in new]
-        self._reached = np.vstack([self._reached[kept], *more])
+        self._boxes = [self._boxes[row] for row in kept] + new
+        self._close = np.append(self._close[kept], np.ones(len(new), np.bool_))
+        self._reached = [self._reached[row] for row in kept] + [self._reach(box) for box in new]
 
     def _closest(self, box: BoundedBox) -> BoundedBox | None:
         """Return a box with the closest bounds, None if nothing of it is left."""
@@ -129,7 +135,7 @@ class Sharpener:
 
     def _parts(self, row: int) -> list[BoundedBox]:
         """Cut a box in the middle of one parameter; return what is left of its parts."""
-        found, before = self._boxes[row], int(self._reached[row].sum())
+        found, before = self._boxes[row], len(self._reached[row])
         parameter = self._parameter(found.box)
         start, stop = found.box[parameter]
         parts, after = [], 0
@@ -142,7 +148,7 @@ class Sharpener:
             close = None if left is None else self._closest(left)
             if close is not None:
                 parts.append(close)
-                after += int(self._reach(close).sum())
+                after += len(self._reach(close))
         gain, count = self._gains.get(parameter, (0.0, 0))
         self._gains[parameter] = gain + 2.0 - after / max(before, 1), count + 1
         return parts
@@ -161,7 +167,7 @@ class Sharpener:
 
     def _left(self, box: BoundedBox) -> BoundedBox | None:
         """Return what the front leaves of a box, None if that is nothing or was measured."""
-        open_ = ~dominated_by(self._front, box.bounds)
+        open_ = ~(self._front[:, None] <= box.bounds).all(axis=2).any(axis=0)
         if not open_.any() or self._measured(box.box) == size(box.box):
             return None
         return box.only(open_)
@@ -187,9 +193,12 @@ class Sharpener:
                 break
         return points[:_POINTS]
 
-    def _reach(self, box: BoundedBox) -> NDArray[np.bool_]:
+    def _reach(self, box: BoundedBox) -> NDArray[np.int64]:
         """Return which points the bounds of a box dominate."""
-        return dominated_by(box.logs, self._points)
+        below = box.logs[:, :1] <= self._points[:, 0]
+        for j in range(1, self._points.shape[1]):
+            below &= box.logs[:, j : j + 1] <= self._points[:, j]
+        return np.flatnonzero(below.any(axis=0))
 
     def _sharpened(self) -> Sharpened:
         boxes = self._boxes
