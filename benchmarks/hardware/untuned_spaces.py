@@ -11,7 +11,8 @@ this process, a seed after another:
 What designs come to and what studies came to is kept in files, so that a stopped run goes on where
 it was. For each space and optimizer it prints medians and ranges over seeds of
 
-- the share of the hypervolume that is certified at the budget, and how many designs bounds exclude;
+- the share of the hypervolume that is certified at the budget, what it would be without the cuts at
+  the end, and how many designs bounds exclude;
 - the trials after which a study has 95% of the hypervolume of the front of all kept runs together
   (logarithms; the corner lies a tenth above the worst values of that front);
 - CPU seconds of proposals and of the certificate, in percent of those of the trials.
@@ -86,7 +87,7 @@ class Run:
     Attributes:
         space, optimizer, seed, trials: which one.
         values: costs of each trial that has any.
-        certified: share of the hypervolume, at the budget.
+        certified, uncut: share of the hypervolume, at the budget; and without cuts at the end.
         points, excluded: of the space; designs that bounds exclude.
         trials_s, proposals_s, certificate_s: CPU seconds.
     """
@@ -97,6 +98,7 @@ class Run:
     trials: int
     values: list[list[float]]
     certified: float
+    uncut: float
     points: int
     excluded: int
     trials_s: float
@@ -130,6 +132,7 @@ def run(options: argparse.Namespace, space: str, optimizer: str, seed: int, part
             trials=options.trials,
             values=[list(o.values or ()) for o in priced],
             certified=proof.share,
+            uncut=proof.share if proof.share_uncut is None else proof.share_uncut,
             points=proof.points,
             excluded=proof.excluded,
             trials_s=round(designs.cpu_s, 2),
@@ -161,7 +164,7 @@ def runs(options: argparse.Namespace) -> list[Run]:
     parts.watch(Proposals, "tell", "certificate")
     # a part of the latter
     parts.watch(Mobo, "tell", "proposals")
-    parts.watch(Proposals, "certificate", "certificate")
+    parts.watch(Proposals, "last_certificate", "certificate")
     kept = [Run(**record) for record in _lines(path)]
     known = {(one.space, one.optimizer, one.seed, one.trials) for one in kept}
     for space in options.spaces:
@@ -182,10 +185,10 @@ def table(space: str, found: Sequence[Run]) -> Iterator[str]:
     front = np.array(rows)[non_dominated(rows)]
     yield f"{space}: {found[0].points:,} points, {len(front)} members of the front of all runs"
     yield (
-        "| optimizer (seeds) | trials | certified, % | excluded | % of all | 95% after "
+        "| optimizer (seeds) | trials | certified, % | uncut, % | excluded | % of all | 95% after "
         "| proposals, % | certificate, % |"
     )
-    yield "|---" * 8 + "|"
+    yield "|---" * 9 + "|"
     names = sorted({(one.optimizer, one.trials) for one in found})
     for name, trials in names:
         own = [one for one in found if (one.optimizer, one.trials) == (name, trials)]
@@ -193,6 +196,7 @@ def table(space: str, found: Sequence[Run]) -> Iterator[str]:
         after = [next((i + 1 for i, s in enumerate(each) if s >= GOAL), inf) for each in shares]
         cells = [
             _band([100 * one.certified for one in own], ".1f"),
+            _band([100 * one.uncut for one in own], ".1f"),
             _band([one.excluded for one in own], ",.0f"),
             _band([100 * each[-1] for each in shares], ".1f"),
             _band(after, ".0f"),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .network.plans import (
         NetworkBound as NetworkBound,
         any_plan_bound as any_plan_bound,
+        closest_pass_bounds as closest_pass_bounds,
         tight_pass_bounds as tight_pass_bounds,
     )
     from .network.two_engines import (

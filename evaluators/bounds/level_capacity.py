@@ -232,7 +232,7 @@ def _sliding(outputs: float, taps: float) -> float:
 
 
 @helper
-def _sliding_both(rows: float, columns: float, both: float, high: float, wide: float) -> float:
+def sliding_both(rows: float, columns: float, both: float, high: float, wide: float) -> float:
     """Return the most MACs that a word serves by windows along both axes.
 
     Of at most ``rows`` x ``columns`` outputs, ``both`` together, with ``high`` x ``wide`` taps. In
@@ -265,7 +265,7 @@ def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats)
     windows = _sliding(rows, high) * _sliding(columns, wide)
     if design.strict and windows > 1.0:
         both = unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, inputs, 0, level)
-        windows = _sliding_both(rows, columns, both, high, wide)
+        windows = sliding_both(rows, columns, both, high, wide)
     shares[INPUTS] *= windows
     return unrolled(bounds, long, fanout, dims, sent[ANY], 0, level) * windows
 

@@ -77,6 +77,7 @@ from .workloads import HELD_OUT, SEARCHED, Workload
 
 _COUNT: Final = whole(1, most=10**9)
 _SHARE: Final = number(above=0, most=1)
+_CUTS: Final = whole(0, most=10**6).silent_if(lambda n: n == 0).like(2000)
 _STORAGE: Final = (
     Key(lambda url, _: given_database(url), form=lambda: {"type": ["string", "null"]})
     .silent_if(lambda _: True)
@@ -229,6 +230,7 @@ class StudyConfig(Section):
         optimizer: hardware optimizer that proposes designs: its name, and its options beside it.
         halving: budget allocator that divides the software search budget among the trials of a
             batch: its name, and its options beside it.
+        certificate_cuts: boxes of designs that are cut once more at the end, to certify more.
         validation: held-out networks: evaluated on the designs of the final front.
         trials: maximum number of designs.
         batch_size: number of designs that are proposed and halved together.
@@ -261,6 +263,7 @@ class StudyConfig(Section):
     effort: Annotated[
         int, whole(1, most=10**6).silent_if(lambda n: n == 1).checked(of_proofs).like(100)
     ] = 1
+    certificate_cuts: Annotated[int, _CUTS] = 0
     optimizer: Annotated[Choice, _OPTIMIZER] = _MOBO
     halving: Annotated[Choice, _HALVING] = _MSH
     trials: Annotated[int, _COUNT.like(24)]

@@ -133,10 +133,13 @@ class Learning:
         taken = (perf_counter() - began, thread_time() - cpu_began, cpu_began - told)
         return Proposed(asked, certificate, snapshot, *taken)
 
-    def certificate(self) -> "Certificate | None":
-        """Return what is proven, once everything is learned; None if nothing is."""
+    def certificate(self, cuts: int, told: Callable[[int], None]) -> "Certificate | None":
+        """Return what is proven in the end, once everything is learned; None if nothing is.
+
+        Of a space in boxes ``cuts`` are cut once more; ``told`` hears of steps of the work.
+        """
         self._tell()
-        return self._proposals.certificate()
+        return self._proposals.last_certificate(cuts, told)
 
     def _snapshot(self) -> Snapshot | None:
         if self._unkept_s < WORTH_KEEPING_S:

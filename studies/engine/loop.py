@@ -131,7 +131,7 @@ class _Loop:
             self._learning.asked_before(self._wanted, self._pending(), noted)
             return noted.points, noted.effort
         self._store.settle()
-        share = self._noted_share()
+        share = self._noted_share(self._learning.certificate_number)
         proposed = self._ask(share is None and self._learning.certificate_number >= 0)
         if proposed.certificate is not None:
             share = self._publish_certificate(number - 1, proposed.certificate)
@@ -259,22 +259,28 @@ class _Loop:
 
     def _certify(self) -> None:
         """Publish what is proven at the end, unless it is there as it was."""
-        number, share = self._learning.certificate_number, self._noted_share()
+        cuts, number = self._study.config.certificate_cuts, self._learning.certificate_number
+        # with cuts at the end it says more than that of the same trials before a proposal
+        number = -2 - number if cuts else number
+        share = self._noted_share(number)
         if share is None:
             self._watch.begin(
-                f"learning from {self._learning.trials} trials, computing bounds of other designs"
+                f"learning from {self._learning.trials} trials, computing bounds of other designs",
+                cuts + self._learning.trials if cuts else None,
             )
             # held-out networks are searched by workers, too
             first = (lambda: None) if self._study.context.held_out else self._executor.let_go
-            certificate = self._beside_workers(self._learning.certificate, first)
+            told = partial(self._watch.advance, "")
+            work = partial(self._learning.certificate, cuts, told)
+            certificate = self._beside_workers(work, first)
             self._watch.end()
             share = self._publish_certificate(number, certificate) if certificate else None
         self._live.certified = share
         self._tell()
 
-    def _noted_share(self) -> float | None:
-        """Return the certified share of the newest certificate, if that is still there."""
-        noted = self._history.certificate(self._learning.certificate_number)
+    def _noted_share(self, number: int) -> float | None:
+        """Return the certified share of a certificate, if that is still there."""
+        noted = self._history.certificate(number)
         there = noted is not None and noted.digest == self._store.certificate_digest()
         return noted.share if noted is not None and there else None
 

@@ -2,7 +2,7 @@
 proven, whatever bounds leave open, then those whose costs may still fall.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -221,6 +221,11 @@ class Proposals:
     def certificate(self) -> "Certificate | None":
         """Return what bounds prove of the front; None if the space is not followed."""
         return self._pruner.certificate()
+
+    def last_certificate(self, cuts: int, told: Callable[[int], None]) -> "Certificate | None":
+        """Return the certificate once no trials follow, with so many boxes cut once more; ``told``
+        hears of steps of the work."""
+        return self._pruner.sharpened(cuts, told) if cuts else self._pruner.certificate()
 
 
 def _says_nothing(trial: Trial) -> bool:

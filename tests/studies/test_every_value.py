@@ -164,6 +164,7 @@ OTHERS: Final[dict[str, Data]] = {
         "constraints": {"accuracy_percent": 0.1},
     },
     "preset": PLAIN | {"space": "fast_large", "trials": 1, "batch_size": 1},
+    "cuts": PLAIN | {"enumerate": 1, "certificate_cuts": 5},
     "workers": PLAIN | {"executor": {"name": "ray", "workers": 1, "address": None}},
 }
 STUDIES: Final = {str(n): study(n) for n in range(len(OPTIMIZERS))} | OTHERS

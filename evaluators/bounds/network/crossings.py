@@ -1,5 +1,5 @@
 """Words over DRAM beyond those that must move once, for large maps between two layers
-(docs/explanation/bounds_proofs.md, lemma 12).
+(docs/explanation/bounds_proofs.md, lemma 16).
 
 A map that the buffer does not hold crosses DRAM, or both layers run in one group, piece by piece:
 then weights or partial sums of the reader move again for each piece, or the map is made again.

@@ -96,17 +96,27 @@ def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
     return NetworkBound(energy_pj, cycles, dram_bytes, edp)
 
 
-def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, float]:
-    """Return energy (pJ) and cycles of :func:`layer_by_layer_bound`, which take half its time."""
+def layer_by_layer_pass(
+    network: Network, hardware: Hardware, joint: bool = False
+) -> tuple[float, float]:
+    """Return energy (pJ) and cycles of :func:`layer_by_layer_bound`, which take half its time.
+
+    With ``joint`` the energy is that of all levels together, which is higher and takes longer.
+    """
     work = network_work(packed(network, hardware))
     # what rounding takes off each layer, for each image at most, and off the leakage
     energy_pj = -network.batch * len(network.layers) * evaluation_pj(len(hardware.levels))
     energy_pj, cycles = energy_pj - HALF_GRAIN_PJ, 0.0
     for zeros, nests in work.nests.items():
         design, prices = design_and_prices(hardware, zeros)
-        costs = nests.times @ nests.costs(design._replace(strict=True), prices, uncut=True)
-        energy_pj += float(costs[0])
-        cycles += float(costs[1])
+        design = design._replace(strict=True)
+        each = nests.costs(design, prices, uncut=True)
+        if joint:
+            together = nests.joint_energies(design, prices, each[:, CYCLES])
+            each[:, ENERGY_PJ] = np.maximum(each[:, ENERGY_PJ], together)
+        costs = nests.times @ each
+        energy_pj += float(costs[ENERGY_PJ])
+        cycles += float(costs[CYCLES])
     if work.vector:
         dynamic_pj, busy = work.streamed.costs(hardware)
         energy_pj += float(work.runs @ dynamic_pj)
@@ -126,6 +136,19 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
     known, key = network_work(network).passes, (hardware, plans)
     if key not in known:
         remember_in(known, _MOST_PASSES, key, _tight_pass(network, hardware, plans))
+    return known[key]
+
+
+def closest_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
+    """Return :func:`tight_pass_bounds`, of layers one by one with the energy of all levels together
+    (docs/explanation/bounds_proofs.md, lemmas 12 to 15), in up to twice the time.
+    """
+    network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
+    if not one_by_one(network, hardware, plans):
+        return tight_pass_bounds(network, hardware, plans)
+    known, key = network_work(network).closest, hardware
+    if key not in known:
+        remember_in(known, _MOST_PASSES, key, layer_by_layer_pass(network, hardware, joint=True))
     return known[key]
 
 

@@ -23,6 +23,7 @@ from ..needed_outputs import needed
 from ..word_prices import Prices
 from .crossings import Crossing, crossings, figures_of
 from .gathered import Gathered, gathered_maps, words_between
+from .joint_levels import joint_energies
 from .whole_steps import whole_shares
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
@@ -98,6 +99,20 @@ class Nests(NamedTuple):
             remember_in(self.fills, _MOST_LEVELS, keys[p], fills)
         return found
 
+    def joint_energies(self, design: Design, prices: Prices, cycles: Floats) -> Floats:
+        """Return float64[B], energy (pJ) that layers which run whole do not go below on all levels
+        together, if they take ``cycles`` at least; 0 where levels may be bypassed.
+        """
+        if (design.may != design.must).any():
+            return np.zeros(len(self.bounds))
+        unused = np.empty((1, 1, 1, 1))
+        missing = np.zeros(len(design.shared), np.int64)
+        batch = LayerBatch(self.works, self._shares(design, True), unused, unused, missing)
+        found: Floats = joint_energies(
+            design, prices, batch, self.bounds, self.windows, np.ascontiguousarray(cycles)
+        )
+        return found
+
     def _shares(self, design: Design, uncut: bool) -> Shares:
         meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
         meshes += b"%d%d" % (design.strict, uncut)
@@ -163,6 +178,7 @@ class Work(NamedTuple):
         remade: by zeros, numbers of those of these maps of which it is known what runs again if
             they are made again, and the rows of the nests that do.
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
+        closest: the same of the closest ones, layer by layer.
     """
 
     nests: dict[Sparsity, Nests]
@@ -175,6 +191,7 @@ class Work(NamedTuple):
     crossing: Floats
     remade: dict[Sparsity, tuple[Ints, Ints]]
     passes: dict[tuple[Hardware, Plans], tuple[float, float]]
+    closest: dict[Hardware, tuple[float, float]]
 
 
 @remembered
@@ -212,7 +229,7 @@ def network_work(network: Network) -> Work:
     crossing = crossings(network, read, frozenset(one.maker for one in maps))
     staged = _staged(network, read, words_between(network, maps))
     across, remade = figures_of(network, crossing), _remade(network, crossing, counts)
-    return Work(nests, some, vector, streamed, runs, staged, gathered, across, remade, {})
+    return Work(nests, some, vector, streamed, runs, staged, gathered, across, remade, {}, {})
 
 
 def _kind(layer: Layer) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from archloom.evaluators.bounds import (
     EngineDemand,
     Relaxation,
     Relaxed,
+    closest_pass_bounds,
     compute_cycles,
     engine_demand,
     pass_bounds,
@@ -131,6 +132,35 @@ class BoxBounds:
         ]
         tight = self._bounded(found.box, relaxed, passes, demands)
         return None if tight is None else replace(tight.raised(found), tight=True, relaxed=None)
+
+    def closest(self, found: BoundedBox) -> BoundedBox | None:
+        """Return a box with the closest bounds, which take longest; None if no design in it keeps
+        the limits.
+
+        They are closer than :meth:`tightened` where every layer runs by itself.
+        """
+        one_by_one = self._problem.plans == "layer_by_layer"
+        if found.tight or (one_by_one and found.design is None):
+            tight: BoundedBox | None = found
+        else:
+            tight = self.tightened(found)
+        if tight is None or not one_by_one:
+            return tight
+        relaxed = found.relaxed or self._within_caps(self._relaxation.of(found.box))
+        if not self._problem.objective_set.limits:
+            relaxed = relaxed.only(np.isin(relaxed.slices, tight.slices))
+        networks = self._problem.networks_at(self._boxed.point(found.box))
+        plans = self._problem.plans
+        passes = [closest_pass_bounds(network, relaxed.hardware, plans) for network in networks]
+        demands = [
+            tight_engine_demand(network, relaxed.hardware, plans)
+            for network in self._problem.sharing_of(networks)
+        ]
+        close = self._bounded(found.box, relaxed, passes, demands)
+        if close is None:
+            return None
+        close = close.raised(tight)
+        return replace(close, tight=True, design=tight.design, relaxed=None)
 
     def known(self, found: OpenBox) -> BoundedBox:
         """Return a box of a table, with what was left out of that."""

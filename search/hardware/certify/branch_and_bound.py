@@ -6,7 +6,7 @@ counted, so at any time every point of the space is measured, in an open box, ex
 no feasible design.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
@@ -20,6 +20,7 @@ from archloom.space.design_space import Box, BoxedSpace, BoxStructure, Point, cu
 from ..problem import DesignProblem
 from .box_bounds import BoundedBox, BoxBounds
 from .open_boxes import BoxTable, OpenBox
+from .sharpening import Sharpener
 
 #: Boxes in which the structure of designs is decided; a space with more is not covered.
 _MOST_ROOTS: Final = 4096
@@ -142,6 +143,24 @@ class BoxBranchAndBound:
                 points.append(found.design.point)
                 expected = np.vstack([expected, np.log(found.bounds)])
         return points
+
+    def sharpener(self, corner: Sequence[float]) -> Sharpener:
+        """Return what cuts the open boxes further, of its own: nothing changes here."""
+        boxes = [self._bounds.known(self._table.box(int(row))) for row in self._table.rows()]
+        settled = np.array(self._settled, np.int64).reshape(-1, len(self._boxed.whole))
+        return Sharpener(self._bounds, boxes, settled, np.exp(self._front), corner)
+
+    def settled(self) -> list[tuple[str, Point]]:
+        """Return the designs that were measured, by key, each once."""
+        points = [self._boxed.point(tuple((at, at + 1) for at in one)) for one in self._settled]
+        return list({self._boxed.space.point_key(point): point for point in points}.items())
+
+    def closest(self, point: Point) -> Floats | None:
+        """Return float64[m], the closest bounds of a design; None if it keeps not all limits."""
+        positions = self._boxed.positions(self._boxed.space.canonical(point))
+        found = self._bounds.first(tuple((at, at + 1) for at in positions))
+        close = None if found is None else self._bounds.closest(found)
+        return None if close is None else close.bounds[0]
 
     def state(self) -> dict[str, Any]:
         """Return what is open and what was learned, as JSON has it, without the front."""

@@ -47,8 +47,12 @@ if TYPE_CHECKING:
 #: What a certificate counts, and what those of older versions do not have.
 _COUNTS: Final = (
     "points", "feasible", "measured", "open", "boxes", "undecided", "members", "settled_members",
+    "cuts",
 )  # fmt: skip
-_LATER: Final = ("boxes", "undecided", "members", "settled_members", "ceiling_any_budget")
+_AT_THE_END: Final = ("cuts", "share_uncut")
+_LATER: Final = (
+    "boxes", "undecided", "members", "settled_members", "ceiling_any_budget", *_AT_THE_END,
+)  # fmt: skip
 
 #: The corner of a hypervolume lies this far beyond the worst cost or bound that it counts.
 _REFERENCE_FACTOR: Final = 1.1
@@ -75,6 +79,8 @@ class Certificate:
         settled_members: of them, those whose costs are their lower bounds.
         ceiling_any_budget: hypervolume of the front and the bounds of all designs that are open or
             undecided.
+        cuts: boxes that were cut once more when the study was over; None if none was to be.
+        share_uncut: what :attr:`share` would be without them.
 
     Raises:
         ValueError: a count that is no whole number from 0 on, or a hypervolume that is none.
@@ -92,6 +98,8 @@ class Certificate:
     members: int | None = None
     settled_members: int | None = None
     ceiling_any_budget: float | None = None
+    cuts: int | None = None
+    share_uncut: float | None = None
 
     def __post_init__(self) -> None:
         for name in _COUNTS:
@@ -100,7 +108,7 @@ class Certificate:
                 continue
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
                 raise ValueError(f"{name} is {count!r}, must be a whole number of at least 0")
-        for name in ("volume", "ceiling", "ceiling_any_budget"):
+        for name in ("volume", "ceiling", "ceiling_any_budget", "share_uncut"):
             volume = getattr(self, name)
             if volume is None and name in _LATER:
                 continue
@@ -141,7 +149,10 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
-        return asdict(self) | {"reference": list(self.reference)}
+        said = asdict(self) | {"reference": list(self.reference)}
+        return {
+            key: value for key, value in said.items() if value is not None or key not in _AT_THE_END
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Certificate":
@@ -224,12 +235,17 @@ def _at_this_budget(proof: "Certificate") -> str:
             f"none of them can join the front. {_MEASURED}"
         )
     boxes = f", in {proof.boxes:,} boxes" if proof.boxes else ""
+    cut_again = (
+        f" Without the {proof.cuts:,} cuts at the end it would be {100 * proof.share_uncut:.1f}%."
+        if proof.cuts and proof.share_uncut is not None
+        else ""
+    )
     return (
         f"Certified at this budget: the front has at least {100 * proof.share:.1f}% of the largest "
         f"possible hypervolume (reference point: {_REFERENCE_FACTOR:g} x the worst cost or lower "
         f"bound of each objective). Of {space}, {proof.measured:,} were evaluated with the full "
         f"budget, {proof.excluded:,} cannot join the front because their lower bounds are "
-        f"dominated, and {proof.open:,}{boxes} still could. {_MEASURED}"
+        f"dominated, and {proof.open:,}{boxes} still could.{cut_again} {_MEASURED}"
     )
 
 

@@ -72,6 +72,10 @@ class CostIntervals:
             found, measured = before.cost if worse else found, measured or before.measured
         self._known[key] = _Interval(tuple(least), found, measured)
 
+    def knows(self, key: str) -> bool:
+        """Whether anything is known of a design."""
+        return key in self._known
+
     def undecided_designs(self, front: Floats) -> tuple[list[str], Floats]:
         """Return the keys of measured designs that may still change a front, and their bounds."""
         least = self._rows([one.least for one in self._known.values()])
@@ -93,6 +97,12 @@ class CostIntervals:
         return Undecided(
             least[self._may_change(front, least)], int(members.sum()), int(settled.sum())
         )
+
+    def copy(self) -> "CostIntervals":
+        """Return what is known, to be added to by itself."""
+        found = CostIntervals(self._objectives)
+        found._known = dict(self._known)
+        return found
 
     def state(self) -> list[Any]:
         """Return what is known, as JSON has it, which knows no infinity."""

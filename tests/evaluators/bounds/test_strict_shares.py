@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.bounds.layer import design_and_prices
-from archloom.evaluators.bounds.level_capacity import Design, _sliding_both, shares_of
+from archloom.evaluators.bounds.level_capacity import Design, shares_of, sliding_both
 from archloom.space.design_space.presets import preset
 from archloom.space.workload import DIMS, NO_ZEROS, C, K, R, S
 
@@ -74,6 +74,6 @@ def test_windows_share_no_more_than_rows_and_columns_have_together() -> None:
         a = np.linspace(max(1.0, both / columns), min(rows, both), 4001)
         b = np.minimum(columns, both / a)
         shared = a * high / (a + high - 1) * b * wide / (b + wide - 1)
-        most = _sliding_both(rows, columns, both, high, wide)
+        most = sliding_both(rows, columns, both, high, wide)
         assert shared.max() <= most * (1 + 1e-12)
         assert most == pytest.approx(shared.max(), rel=1e-5)

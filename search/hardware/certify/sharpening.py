@@ -1,0 +1,208 @@
+"""Boxes cut once more when a study is over, those first that could add most to the hypervolume.
+
+While a study runs, boxes that are furthest from being dominated are cut, which finds designs. In
+the end the certificate asks something else: how much hypervolume open boxes leave together. Points
+that the front does not dominate are drawn once; each counts for the boxes whose bounds reach it, in
+equal parts, since it stays open until all of them are cut. So a box counts most that is alone to
+reach far. Boxes get the closest bounds there are.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators import Floats
+from archloom.space.design_space import Box, cut, size
+
+from ...pareto import dominated_by
+from .box_bounds import BoundedBox, BoxBounds
+
+#: Points that are drawn, and rounds of as many draws before fewer have to do.
+_POINTS: Final = 4096
+_ROUNDS: Final = 64
+
+#: Boxes that are cut before all are compared anew.
+_AT_ONCE: Final = 16
+
+#: What a point counts, in parts.
+_WHOLE: Final = 2**40
+
+#: Cuts of a parameter after which what they gained decides whether it is cut.
+_TRIALS: Final = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Sharpened:
+    """What is left of open boxes.
+
+    Attributes:
+        boxes: how many.
+        points: in them, those aside that were measured.
+        bounds: float64[k, m], lower bounds of all designs there.
+        infeasible: points that turned out to keep not all rules, caps and limits.
+        cuts: how many boxes were cut.
+    """
+
+    boxes: int
+    points: int
+    bounds: Floats
+    infeasible: int
+    cuts: int
+
+
+class Sharpener:
+    """Cuts boxes; nothing depends on time.
+
+    Args:
+        bounds: of boxes.
+        boxes: that are open.
+        settled: int64[n, parameters], positions of the designs that were measured.
+        front: float64[k, m], costs of its members.
+        corner: of hypervolumes; nothing beyond counts.
+    """
+
+    def __init__(
+        self,
+        bounds: BoxBounds,
+        boxes: Sequence[BoundedBox],
+        settled: NDArray[np.int64],
+        front: Floats,
+        corner: Sequence[float],
+    ) -> None:
+        self._bounds, self._front, self._settled = bounds, front, settled
+        self._boxes = [left for box in boxes if (left := self._left(box)) is not None]
+        self._close = np.zeros(len(self._boxes), np.bool_)
+        self._points = self._draw(corner)
+        self._reached = [self._reach(box) for box in self._boxes]
+        #: for each parameter what cuts of it gained, and how many there were
+        self._gains: dict[int, tuple[float, int]] = {}
+        self._infeasible = self._cuts = 0
+
+    def run(self, cuts: int, told: Callable[[int], None]) -> Sharpened:
+        """Cut up to so many boxes, and return what is left; ``told`` hears of steps of the work,
+        of which there are as many as cuts at the most.
+        """
+        # two parts of a box take as long as two boxes
+        left = 2 * cuts
+        while left > 0 and (rows := self._best(left)):
+            new: list[BoundedBox] = []
+            before = left
+            for row in rows:
+                if self._close[row]:
+                    new += self._parts(row)
+                    self._cuts += 1
+                    left -= 2
+                else:
+                    close = self._closest(self._boxes[row])
+                    new += [] if close is None else [close]
+                    left -= 1
+            self._replace(rows, new)
+            told(before // 2 - max(left, 0) // 2)
+        return self._sharpened()
+
+    def _best(self, left: int) -> list[int]:
+        """Return the boxes that count most, none of which is a design with the closest bounds."""
+        sizes = np.array([len(points) for points in self._reached], np.int64)
+        every = np.concatenate([*self._reached, np.zeros(1, np.int64)])
+        counts = np.bincount(every[:-1], minlength=len(self._points))
+        # whole numbers add up to the same on every machine
+        sums = np.append(0, np.cumsum((_WHOLE // np.maximum(counts, 1))[every[:-1]]))
+        ends = np.cumsum(sizes)
+        score = sums[ends] - sums[ends - sizes]
+        single = [size(box.box) == 1 for box in self._boxes]
+        score[self._close & np.array(single, np.bool_)] = 0
+        order = np.argsort(-score, kind="stable")[: min(_AT_ONCE, -(-left // 2))]
+        return [int(row) for row in order if score[row] > 0]
+
+    def _replace(self, rows: list[int], new: list[BoundedBox]) -> None:
+        """Put boxes with the closest bounds in the place of others."""
+        kept = np.setdiff1d(np.arange(len(self._boxes)), rows)
+        self._boxes = [self._boxes[row] for row in kept] + new
+        self._close = np.append(self._close[kept], np.ones(len(new), np.bool_))
+        self._reached = [self._reached[row] for row in kept] + [self._reach(box) for box in new]
+
+    def _closest(self, box: BoundedBox) -> BoundedBox | None:
+        """Return a box with the closest bounds, None if nothing of it is left."""
+        close = self._bounds.closest(box)
+        if close is None:
+            self._infeasible += size(box.box)
+            return None
+        return self._left(close)
+
+    def _parts(self, row: int) -> list[BoundedBox]:
+        """Cut a box in the middle of one parameter; return what is left of its parts."""
+        found, before = self._boxes[row], len(self._reached[row])
+        parameter = self._parameter(found.box)
+        start, stop = found.box[parameter]
+        parts, after = [], 0
+        for box in cut(found.box, parameter, (start + stop) // 2):
+            part = self._bounds.first(box)
+            if part is None:
+                self._infeasible += size(box)
+                continue
+            left = self._left(part.raised(found))
+            close = None if left is None else self._closest(left)
+            if close is not None:
+                parts.append(close)
+                after += len(self._reach(close))
+        gain, count = self._gains.get(parameter, (0.0, 0))
+        self._gains[parameter] = gain + 2.0 - after / max(before, 1), count + 1
+        return parts
+
+    def _parameter(self, box: Box) -> int:
+        """Return the parameter to cut: that which gained most per cut so far (pseudo-costs, as
+        while the study runs).
+        """
+        best, most = -1, -inf
+        for i, (start, stop) in enumerate(box):
+            gain, count = self._gains.get(i, (0.0, 0))
+            worth = gain / count if count >= _TRIALS else inf
+            if stop - start > 1 and worth > most:
+                best, most = i, worth
+        return best
+
+    def _left(self, box: BoundedBox) -> BoundedBox | None:
+        """Return what the front leaves of a box, None if that is nothing or was measured."""
+        open_ = ~(self._front[:, None] <= box.bounds).all(axis=2).any(axis=0)
+        if not open_.any() or self._measured(box.box) == size(box.box):
+            return None
+        return box.only(open_)
+
+    def _measured(self, box: Box) -> int:
+        if not len(self._settled):
+            return 0
+        runs = np.array(box)
+        inside = (runs[:, 0] <= self._settled) & (self._settled < runs[:, 1])
+        return int(inside.all(axis=1).sum())
+
+    def _draw(self, corner: Sequence[float]) -> Floats:
+        """Draw points between all bounds and the corner that the front does not dominate."""
+        high, front = np.log(corner), np.log(self._front)
+        if not self._boxes:
+            return high[:0].reshape(0, len(high))
+        low = np.min([box.logs.min(axis=0) for box in self._boxes], axis=0)
+        rng, points = np.random.default_rng(0), np.empty((0, len(high)))
+        for _ in range(_ROUNDS):
+            drawn = low + (high - low) * rng.random((_POINTS, len(high)))
+            points = np.vstack([points, drawn[~dominated_by(front, drawn)]])
+            if len(points) >= _POINTS:
+                break
+        return points[:_POINTS]
+
+    def _reach(self, box: BoundedBox) -> NDArray[np.int64]:
+        """Return which points the bounds of a box dominate."""
+        below = box.logs[:, :1] <= self._points[:, 0]
+        for j in range(1, self._points.shape[1]):
+            below &= box.logs[:, j : j + 1] <= self._points[:, j]
+        return np.flatnonzero(below.any(axis=0))
+
+    def _sharpened(self) -> Sharpened:
+        boxes = self._boxes
+        points = sum(size(box.box) - self._measured(box.box) for box in boxes)
+        rows = [box.bounds for box in boxes]
+        bounds = np.vstack(rows) if rows else self._front[:0]
+        return Sharpened(len(boxes), points, bounds, self._infeasible, self._cuts)
