@@ -104,8 +104,7 @@ def best_nests(facts: NestFacts) -> list[NestChoice]:
     """Return nests of the least estimated energy x latency that fit the buffer."""
     found = FoundNests(facts)
     for count in (1, 2, 3):
-        for ranks in dict.fromkeys(_orders(facts, count, found.orders)):
-            found.look_at(ranks)
+        found.look_at(dict.fromkeys(_orders(facts, count, found.orders)))
         if len(found) >= _PLACED and found.edp(_HANDED) <= facts.least_edp * _NEAR:
             # more loops move no fewer words
             break

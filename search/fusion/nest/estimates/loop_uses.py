@@ -19,10 +19,14 @@ class LoopUses(NamedTuple):
     Attributes:
         members: int64[m, loops], in which a member runs.
         operands: int64[t, loops], in which a member that reads an operand runs.
+        adds, online: bool[m], whether a member adds up over loops, and reads a softmax whose
+            vectors come piece by piece.
     """
 
     members: Ints
     operands: Ints
+    adds: Flags
+    online: Flags
 
 
 @helper
@@ -37,6 +41,7 @@ def find_uses(group: GroupArrays, sizes: LoopSizes, made: Ints, uses: LoopUses) 
     """
     members, loops = group.own.shape
     for m in range(members - 1, -1, -1):
+        uses.adds[m], uses.online[m] = first_sum(group, m) < loops, is_online(group, m)
         for at in range(loops):
             uses.members[m, at] = _use(group, sizes, uses, m, at, at < made[m])
     for t in range(len(group.kind)):
