@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .loop_arrays import LoopArrays as LoopArrays, stay_prices as stay_prices
+    from .loop_arrays import (
+        MADE as MADE,
+        GroupArrays as GroupArrays,
+        LoopArrays as LoopArrays,
+        group_arrays as group_arrays,
+        stay_prices as stay_prices,
+    )
     from .loop_search import (
         GoodNests as GoodNests,
         good_nests as good_nests,

@@ -1,9 +1,9 @@
 """What the layers of a nest take at the least for each size of tiles, however results stay.
 
 As ``layer_figures`` of :mod:`.loop_figures` has it, but with each layer running once for all tiles
-of loops that are not over its own ranks. What a loop multiplies the runs of a layer by is then known
-by its own tiles alone: it is worked out once for all sizes of the others, and what outer loops
-multiply is kept while inner ones go through their sizes.
+of loops that are not over its own ranks. What a loop multiplies the runs of a layer by is then
+known by its own tiles alone: it is worked out once for all sizes of the others, and what outer
+loops multiply is kept while inner ones go through their sizes.
 """
 
 from typing import NamedTuple

@@ -227,7 +227,7 @@ class LoopArrays:
         """The group as loops over some ranks see it, with a column for each that may have one."""
         group = self._facts.around(ranks)
         if id(group) not in self._groups:
-            arrays = _group_arrays(group, self._facts.ranks)
+            arrays = group_arrays(group, self._facts.ranks)
             self._groups[id(group)] = group, arrays, _word_figures(self._facts, group)
         return self._groups[id(group)]
 
@@ -266,7 +266,7 @@ def _word_figures(facts: NestFacts, group: NestGroup) -> WordFigures:
     return WordFigures(words, price_pj, sent, times, members, sums, *ends)
 
 
-def _group_arrays(group: NestGroup, ranks: tuple[int, ...]) -> GroupArrays:
+def group_arrays(group: NestGroup, ranks: tuple[int, ...]) -> GroupArrays:
     """Return arrays of a group, with a column for each of some ranks where others have loops."""
     none = frozenset[int]()
     late = [none.union(*(group.reduced[a] for a in some)) for some in group.ancestors]

@@ -11,7 +11,7 @@ from archloom.evaluators.jit import allocating, helper
 from archloom.space.fusion import STREAMED
 
 from .loop_arrays import MADE, WEIGHTS, GroupArrays, LoopSizes, WordFigures
-from .loop_uses import LoopUses, first_sum, is_depth, is_online, is_read, lasts
+from .loop_uses import LoopUses, first_sum, is_depth, is_online, is_read, lasts, loop_uses
 from .stays import StayOptions
 
 _QUERIES: Final = 0
@@ -63,12 +63,7 @@ def loop_work(operands: int, members: int, loops: int) -> LoopWork:
     most = most_stays(operands, loops)
     return LoopWork(
         TileSizes(np.zeros(loops, np.int64), np.zeros(loops), np.zeros(loops)),
-        LoopUses(
-            np.zeros((members, loops), np.int64),
-            np.zeros((operands, loops), np.int64),
-            np.zeros(members, np.uint8),
-            np.zeros(members, np.uint8),
-        ),
+        loop_uses(operands, members, loops),
         Stays(np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)),
     )
 

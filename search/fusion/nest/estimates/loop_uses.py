@@ -6,9 +6,11 @@ As ``evaluators/fusion/nest`` has it (``when_used.py``, ``walk.py``), for many o
 
 from typing import NamedTuple
 
+import numpy as np
+
 from archloom.evaluators import Flags, Ints
 from archloom.evaluators.fusion.nest import ALL, BOTH, FIRST, LAST
-from archloom.evaluators.jit import helper
+from archloom.evaluators.jit import allocating, helper
 
 from .loop_arrays import MADE, GroupArrays, LoopSizes
 
@@ -27,6 +29,17 @@ class LoopUses(NamedTuple):
     operands: Ints
     adds: Flags
     online: Flags
+
+
+@allocating
+def loop_uses(operands: int, members: int, loops: int) -> LoopUses:
+    """Return what uses by so many operands and members are written to."""
+    return LoopUses(
+        np.zeros((members, loops), np.int64),
+        np.zeros((operands, loops), np.int64),
+        np.zeros(members, np.uint8),
+        np.zeros(members, np.uint8),
+    )
 
 
 @helper
