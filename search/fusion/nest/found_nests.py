@@ -56,8 +56,8 @@ class FoundNests:
     def look_at(self, orders: Collection[tuple[int, ...]]) -> None:
         """Look for nests with loops over some ranks each, outermost first."""
         fit = set[tuple[int, ...]]()
-        for some, *arrays, places in self._arrays.alike(orders):
-            fits = which_fit(*arrays, places, self._prices.capacity)
+        for some, group, sizes, words, places in self._arrays.alike(orders):
+            fits = which_fit(group, sizes, words, places, self._prices.capacity)
             fit.update(ranks for ranks, may in zip(some, fits.tolist(), strict=True) if may)
         for ranks in orders:
             self.orders[ranks] = self._found(ranks) if ranks in fit else np.inf

@@ -41,9 +41,9 @@ class PlacedLoops(NamedTuple):
 
     Attributes:
         rank: int64[loops], column of the rank of each.
-        size, tile, count: int64[loops], indices of the rank, of a tile, and tiles.
+        size, tile, counts: int64[loops], indices of the rank, of a tile, and tiles.
         shown: int64[loops], how many iterations are looked at.
-        index, times, covers: int64[loops, most], which these are, for how many each stands, and
+        indices, times, covers: int64[loops, most], which these are, for how many each stands, and
             indices that each covers.
         ascending: int64[loops], loops by their ranks.
         depth: int64[t], of each operand.
@@ -52,9 +52,9 @@ class PlacedLoops(NamedTuple):
     rank: Ints
     size: Ints
     tile: Ints
-    count: Ints
+    counts: Ints
     shown: Ints
-    index: Ints
+    indices: Ints
     times: Ints
     covers: Ints
     ascending: Ints
@@ -127,7 +127,9 @@ def placed_loops(group: NestGroup, nest: LoopNest) -> PlacedLoops:
         np.array([loop.tile for loop in nest.loops], np.int64),
         np.array([some.count for some in looked], np.int64),
         np.array(counts, np.int64),
-        *tables,
+        tables[0],
+        tables[1],
+        tables[2],
         np.array(sorted(range(len(ranks)), key=ranks.__getitem__), np.int64),
         np.array(nest.depth, np.int64),
     )

@@ -71,7 +71,7 @@ def set_uses(flags: GroupArrays, loops: PlacedLoops, walk: Walk) -> None:
     ``evaluators/fusion/nest/iterations/when_used.py``."""
     members = flags.own.shape[0]
     for at in range(len(loops.rank)):
-        rank, count = loops.rank[at], loops.count[at]
+        rank, count = loops.rank[at], loops.counts[at]
         for m in range(members - 1, -1, -1):
             t, readers, again = flags.made[m], 0, 0
             for reader in range(members):
@@ -99,11 +99,11 @@ def set_uses(flags: GroupArrays, loops: PlacedLoops, walk: Walk) -> None:
 @helper
 def is_in(loops: PlacedLoops, walk: Walk, at: int, cell: int, use: int) -> bool:
     """Whether an iteration is in a use of a loop."""
-    index = loops.index[at, walk.place[at, cell]]
+    index = loops.indices[at, walk.place[at, cell]]
     if use == ALL:
         return True
     first = use & FIRST > 0 and index == 0
-    return bool(first or (use & LAST > 0 and index == loops.count[at] - 1))
+    return bool(first or (use & LAST > 0 and index == loops.counts[at] - 1))
 
 
 @helper

@@ -106,4 +106,5 @@ def _sooner(walk: Walk, idle: Floats, fetch: Floats, cell: int) -> float:
     """Cycles that an iteration spares since words for the next one come in the one before."""
     if not 0 < cell < len(idle) - 1 or walk.ahead[cell] > walk.room[cell - 1]:
         return 0.0
-    return min(min(max(-idle[cell], 0.0), fetch[cell]), max(idle[cell - 1], 0.0))
+    sooner: float = min(min(max(-idle[cell], 0.0), fetch[cell]), max(idle[cell - 1], 0.0))
+    return sooner

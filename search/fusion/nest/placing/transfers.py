@@ -91,7 +91,7 @@ def _lasts(flags: GroupArrays, loops: PlacedLoops, walk: Walk, t: int) -> bool:
 @helper
 def _box_words(group: PlacedGroup, loops: PlacedLoops, t: int) -> int:
     """Words of an operand that stay from one iteration to another, at the most."""
-    words = group.words[t]
+    words: int = group.words[t]
     for n in range(len(loops.rank)):
         at = loops.ascending[n]
         if at < loops.depth[t] and group.flags.along[t, loops.rank[at]]:
