@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         nest_use as nest_use,
         rooms as rooms,
     )
+    from .iterations.loops import shown as shown
     from .iterations.seen_shares import SeenShares as SeenShares, seen_share as seen_share
     from .iterations.when_used import (
         ALL as ALL,

@@ -19,10 +19,9 @@ from archloom.evaluators.bounds import HALF_GRAIN_PJ
 from archloom.evaluators.fusion.nest import NestGroup, depths, nest_faults
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
+from .estimates import LoopArrays, LoopTable, loop_table
 from .facts import NestFacts
 from .fits import StaysOfCell
-from .loop_arrays import LoopArrays
-from .loop_tables import LoopTable, loop_table
 
 #: loops of which all orders, sizes and stays are looked at
 MOST_LOOPS: Final = 2

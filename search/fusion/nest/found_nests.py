@@ -1,6 +1,6 @@
 """Nests of the least estimates that were found around a group, with all orders of loops."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,9 +9,8 @@ import numpy as np
 from archloom.evaluators import Floats
 from archloom.space.fusion import LoopNest, NestLoop
 
+from .estimates import GoodNests, LoopArrays, good_nests, stay_prices, which_fit
 from .facts import NestFacts
-from .loop_arrays import LoopArrays, stay_prices
-from .loop_search import GoodNests, good_nests
 
 #: nests that are of interest, at least (ours): several times as many as are placed in the buffer
 _WANTED: Final = 32
@@ -54,13 +53,24 @@ class FoundNests:
         #: energy x latency of the best nest of each order of loops
         self.orders: dict[tuple[int, ...], float] = {}
 
-    def look_at(self, ranks: tuple[int, ...]) -> None:
-        """Look for nests with loops over some ranks, outermost first."""
+    def look_at(self, orders: Collection[tuple[int, ...]]) -> None:
+        """Look for nests with loops over some ranks each, outermost first."""
+        fit = set[tuple[int, ...]]()
+        for some, group, sizes, words, places in self._arrays.alike(orders):
+            fits = which_fit(group, sizes, words, places, self._prices.capacity)
+            fit.update(ranks for ranks, may in zip(some, fits.tolist(), strict=True) if may)
+        for ranks in orders:
+            self.orders[ranks] = self._found(ranks) if ranks in fit else np.inf
+
+    def _found(self, ranks: tuple[int, ...]) -> float:
+        """Add the nests of one order of loops that are of interest; return the least estimate."""
         rows = good_nests(*self._arrays.of(ranks), self._prices, self._limit)
         some = rows.edp[rows.cell >= 0]
-        self.orders[ranks] = float(some.min()) if len(some) else np.inf
+        if not len(some):
+            return np.inf
         self._rows[ranks] = rows
         self._edp = np.sort(np.concatenate([self._edp, some]))
+        return float(some.min())
 
     @property
     def _limit(self) -> float:
@@ -79,6 +89,8 @@ class FoundNests:
     def best(self) -> Iterator[FoundNest]:
         """Yield nests, that of the least estimate first, each once."""
         orders = list(self._rows.items())
+        if not orders:
+            return
         cells = np.concatenate([rows.cell for _, rows in orders])
         edp = np.where(cells >= 0, np.concatenate([rows.edp for _, rows in orders]), np.inf)
         ends = np.cumsum([len(rows.cell) for _, rows in orders])

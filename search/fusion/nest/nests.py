@@ -17,6 +17,7 @@ import numpy as np
 from archloom.evaluators import Floats
 from archloom.evaluators.fusion.nest import (
     NestGroup,
+    NestWalk,
     core_fits,
     nest_cores,
     nest_faults,
@@ -27,7 +28,8 @@ from archloom.space.workload import Network
 
 from .facts import NestFacts
 from .found_nests import FoundNest, FoundNests
-from .streams import words_again, words_for_streams
+from .placing import cycles_of, placed
+from .streams import several_stream, words_again, words_for_streams
 from .waits import estimated_cycles, other_stays
 
 #: layers up to which a group is put in loops (ours)
@@ -104,15 +106,14 @@ def best_nests(facts: NestFacts) -> list[NestChoice]:
     """Return nests of the least estimated energy x latency that fit the buffer."""
     found = FoundNests(facts)
     for count in (1, 2, 3):
-        for ranks in dict.fromkeys(_orders(facts, count, found.orders)):
-            found.look_at(ranks)
+        found.look_at(dict.fromkeys(_orders(facts, count, found.orders)))
         if len(found) >= _PLACED and found.edp(_HANDED) <= facts.least_edp * _NEAR:
             # more loops move no fewer words
             break
-    placed = _best_placed(facts, islice(found.best(), _LOOKED_AT))
-    placed.sort(key=lambda choice: choice.edp(facts.leakage_pj))
-    alike = {choice.kind: choice for choice in reversed(placed)}
-    return [choice for choice in placed if alike[choice.kind] is choice][:_HANDED]
+    some = _best_placed(facts, islice(found.best(), _LOOKED_AT))
+    some.sort(key=lambda choice: choice.edp(facts.leakage_pj))
+    alike = {choice.kind: choice for choice in reversed(some)}
+    return [choice for choice in some if alike[choice.kind] is choice][:_HANDED]
 
 
 def _orders(
@@ -156,21 +157,21 @@ def _best_placed(facts: NestFacts, found: Iterable[FoundNest]) -> list[NestChoic
 
     Where layers wait in the best of them, operands may stay or stream otherwise, one by one.
     """
-    placed, ranked, best = list[NestChoice](), list[float](), list[tuple[float, int, FoundNest]]()
+    fitting, ranked, best = list[NestChoice](), list[float](), list[tuple[float, int, FoundNest]]()
     for number, some in enumerate(found):
         enough = len(ranked) >= _HANDED and ranked[_HANDED - 1] <= some.edp
-        if enough or len(placed) >= _PLACED:
+        if enough or len(fitting) >= _PLACED:
             break
         choice = _placed(facts, some)
         if choice is not None:
             edp = choice.edp(facts.leakage_pj)
-            placed.append(choice)
+            fitting.append(choice)
             insort(ranked, edp)
             insort(best, (edp, number, some))
     for edp, _, some in best[:_CHANGED]:
         if edp > some.edp * _NEAR:
-            placed += _changed(facts, some, edp)
-    return placed
+            fitting += _changed(facts, some, edp)
+    return fitting
 
 
 def _changed(facts: NestFacts, some: FoundNest, edp: float) -> Iterator[NestChoice]:
@@ -206,22 +207,48 @@ def _placed(facts: NestFacts, some: FoundNest) -> NestChoice | None:
     group = facts.whole(tuple(loop.rank for loop in nest.loops))
     if any(nest_faults(group, nest)):
         return None
-    cores = nest_cores(group, nest, frozenset(), facts.cores)
-    fits = core_fits(cores, facts.capacity)
-    if fits is None or not words_for_streams(cores.first, fits[0].left):
+    found = placed(facts, nest, some.layer_cycles)
+    if found is None:
+        return _placed_on_cores(facts, some, group)
+    left = tuple(words or None for words in found.left.tolist())
+    if not found.fits or not words_for_streams(group, nest, left):
         return None
-    # a buffer that need not keep what streams passes it on
-    optional = facts.hardware.levels[-2].optional
-    again = 0.0 if optional else words_again(cores.first, fits[0].left) * cores.working
+    again = 0.0
+    if several_stream(group, nest, left):
+        again = _again(facts, NestWalk(group, nest), left)
+    return _choice(facts, some, again, found.late / facts.rate, cycles_of(found))
+
+
+def _placed_on_cores(facts: NestFacts, some: FoundNest, group: NestGroup) -> NestChoice | None:
+    """Return a nest as it fits the buffers of cores, or where a mask drops tiles."""
+    cores = nest_cores(group, some.nest, frozenset(), facts.cores)
+    fits = core_fits(cores, facts.capacity)
+    if fits is None or not words_for_streams(cores.first.group, some.nest, fits[0].left):
+        return None
+    again = _again(facts, cores.first, fits[0].left) * cores.working
     late = sum(fit.late * count for fit, count in zip(fits, cores.counts, strict=True)) / facts.rate
+    cycles = estimated_cycles(facts, cores, fits, some.layer_cycles)
+    return _choice(facts, some, again, late, cycles)
+
+
+def _again(facts: NestFacts, walk: NestWalk, left: tuple[int | None, ...]) -> float:
+    """Words that come more than once; a buffer that need not keep what streams passes it on."""
+    return 0.0 if facts.hardware.levels[-2].optional else words_again(walk, left)
+
+
+def _choice(
+    facts: NestFacts, some: FoundNest, again: float, late: float, cycles: float
+) -> NestChoice:
+    """Return a nest of which so many words come again, layers wait for so many cycles, and all
+    iterations take so many."""
     moved = some.moved_cycles + again / facts.rate
     latency = max(float(some.layer_cycles.sum()), moved - late) + late
     return NestChoice(
-        nest,
+        some.nest,
         some.layer_pj,
         some.layer_cycles,
         some.moved_pj + again * facts.fetch_pj,
         moved,
         late,
-        max(latency, estimated_cycles(facts, cores, fits, some.layer_cycles)),
+        max(latency, cycles),
     )

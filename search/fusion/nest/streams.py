@@ -1,12 +1,16 @@
 """Words that come more than once since what streams has little of the buffer."""
 
 from math import prod, sqrt
+from typing import TypeAlias
 
-from archloom.evaluators.fusion.nest import NestWalk
-from archloom.space.fusion import STREAMED
+from archloom.evaluators.fusion.nest import NestGroup, NestWalk
+from archloom.space.fusion import STREAMED, LoopNest
+
+#: for each member, words for what streams; None where nothing does
+Left: TypeAlias = tuple[int | None, ...]
 
 
-def words_again(walk: NestWalk, left: tuple[int | None, ...]) -> float:
+def words_again(walk: NestWalk, left: Left) -> float:
     """Return words that move besides those of each operand once, about the least of them.
 
     One operand of a product that streams comes once through any buffer. Of two that stream through
@@ -22,20 +26,25 @@ def words_again(walk: NestWalk, left: tuple[int | None, ...]) -> float:
     return sum(_again(walk, m, words) for m, words in enumerate(left) if words is not None)
 
 
-def words_for_streams(walk: NestWalk, left: tuple[int | None, ...]) -> bool:
-    """Whether all that streams has a word of the buffer at least; arguments as above."""
-    return all(words is None or sum(_streams(walk, m)) <= words for m, words in enumerate(left))
+def words_for_streams(group: NestGroup, nest: LoopNest, left: Left) -> bool:
+    """Whether all that streams has a word of the buffer at least."""
+    return all(n is None or sum(_streams(group, nest, m)) <= n for m, n in enumerate(left))
 
 
-def _streams(walk: NestWalk, m: int) -> list[bool]:
+def several_stream(group: NestGroup, nest: LoopNest, left: Left) -> bool:
+    """Whether several operands stream to a member: if not, nothing comes again."""
+    return any(n is not None and sum(_streams(group, nest, m)) > 1 for m, n in enumerate(left))
+
+
+def _streams(group: NestGroup, nest: LoopNest, m: int) -> list[bool]:
     """Whether what stands for weights, inputs and outputs of a member streams."""
-    group, depth = walk.group, walk.nest.depth
+    depth = nest.depth
     used = (group.weights[m], group.maps[m], (group.made[m],))
     return [any(depth[t] == STREAMED for t in some) for some in used]
 
 
 def _again(walk: NestWalk, m: int, words: int) -> float:
-    group, streams = walk.group, _streams(walk, m)
+    group, streams = walk.group, _streams(walk.group, walk.nest, m)
     count = sum(streams)
     if count < 2:
         return 0.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.jit import allocating, compiled, helper
-from archloom.search.fusion.nest import StayOptions
+from archloom.search.fusion.nest.estimates import StayOptions
 
 #: partial choices that are looked at for a size of tiles and a price, at the most (ours)
 _MOST_NODES: Final = 1000

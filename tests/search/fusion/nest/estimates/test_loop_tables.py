@@ -8,17 +8,17 @@ import pytest
 
 from archloom.evaluators.arrays import Floats, Ints
 from archloom.evaluators.fusion.nest.rules import dealable
+from archloom.search.fusion.nest.estimates.loop_arrays import LoopArrays, stay_prices
+from archloom.search.fusion.nest.estimates.loop_search import KEPT, GoodNests, good_nests
+from archloom.search.fusion.nest.estimates.loop_tables import LoopTable, loop_table
+from archloom.search.fusion.nest.estimates.stays import best_stays, prepare_stays, stay_search
 from archloom.search.fusion.nest.facts import NestFacts, shared_out
-from archloom.search.fusion.nest.loop_arrays import LoopArrays, stay_prices
-from archloom.search.fusion.nest.loop_search import KEPT, GoodNests, good_nests
-from archloom.search.fusion.nest.loop_tables import LoopTable, loop_table
 from archloom.search.fusion.nest.nests import _orders
-from archloom.search.fusion.nest.stays import best_stays, prepare_stays, stay_search
 from archloom.space.fusion.loop_nest import STREAMED
 
-from ....cases.small_nests import cores_case, masked_network, small_case
-from ....cases.sweeps import sweep
-from ....oracles.nest_estimates import LoopFigures, kept_results, rows_of
+from .....cases.small_nests import cores_case, masked_network, small_case
+from .....cases.sweeps import sweep
+from .....oracles.nest_estimates import LoopFigures, kept_results, rows_of
 
 
 def groups(seed: int) -> Iterator[NestFacts]:

@@ -6,9 +6,11 @@ As ``evaluators/fusion/nest`` has it (``when_used.py``, ``walk.py``), for many o
 
 from typing import NamedTuple
 
+import numpy as np
+
 from archloom.evaluators import Flags, Ints
 from archloom.evaluators.fusion.nest import ALL, BOTH, FIRST, LAST
-from archloom.evaluators.jit import helper
+from archloom.evaluators.jit import allocating, helper
 
 from .loop_arrays import MADE, GroupArrays, LoopSizes
 
@@ -19,10 +21,25 @@ class LoopUses(NamedTuple):
     Attributes:
         members: int64[m, loops], in which a member runs.
         operands: int64[t, loops], in which a member that reads an operand runs.
+        adds, online: bool[m], whether a member adds up over loops, and reads a softmax whose
+            vectors come piece by piece.
     """
 
     members: Ints
     operands: Ints
+    adds: Flags
+    online: Flags
+
+
+@allocating
+def loop_uses(operands: int, members: int, loops: int) -> LoopUses:
+    """Return what uses by so many operands and members are written to."""
+    return LoopUses(
+        np.zeros((members, loops), np.int64),
+        np.zeros((operands, loops), np.int64),
+        np.zeros(members, np.uint8),
+        np.zeros(members, np.uint8),
+    )
 
 
 @helper
@@ -37,6 +54,7 @@ def find_uses(group: GroupArrays, sizes: LoopSizes, made: Ints, uses: LoopUses) 
     """
     members, loops = group.own.shape
     for m in range(members - 1, -1, -1):
+        uses.adds[m], uses.online[m] = first_sum(group, m) < loops, is_online(group, m)
         for at in range(loops):
             uses.members[m, at] = _use(group, sizes, uses, m, at, at < made[m])
     for t in range(len(group.kind)):

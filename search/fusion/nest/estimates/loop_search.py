@@ -9,11 +9,20 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints
+from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.jit import allocating, compiled, helper
 from archloom.space.fusion import STREAMED
 
-from .loop_arrays import MADE, GroupArrays, LoopSizes, WordFigures
+from .least_layers import least_layers_edp
+from .loop_arrays import (
+    MADE,
+    GroupArrays,
+    LoopSizes,
+    WordFigures,
+    copy_loops,
+    pick_loops,
+    pick_sizes,
+)
 from .loop_figures import (
     LoopWork,
     count_cells,
@@ -33,7 +42,7 @@ from .stays import (
     StaySearch,
     best_stays,
     least_product,
-    least_that_fits,
+    may_be_below,
     prepare_stays,
     stay_options,
     stay_search,
@@ -95,6 +104,10 @@ def good_nests(
     work = _one_cell(len(group.kind), members, loops)
     tiles, uses, stays = work.loops.tiles, work.loops.uses, work.loops.stays
     cells, once = count_cells(sizes), _moved_once(group, sizes, words)
+    least = np.zeros(cells)
+    # a mask leaves less of some tiles
+    if sizes.masked[0] < 0:
+        least_layers_edp(group, sizes, words, prices, once, least)
     for way in range(count):
         made = ways[way]
         find_uses(group, sizes, made, uses)
@@ -105,12 +118,46 @@ def good_nests(
         if not _may_fit(work, prices.capacity):
             continue
         for cell in range(cells):
+            if least[cell] > _most(found, 2 * KEPT * way):
+                continue
             set_tiles(sizes, cell, tiles)
             work.rescaled[0] = layer_figures(
                 group, sizes, words, tiles, uses, work.options, work.energy, 0
             )
             if _least_edp(work, prices, once) <= _most(found, 2 * KEPT * way):
                 _look_at(group, sizes, words, prices, work, found, cell, 2 * KEPT * way)
+    return found
+
+
+@compiled
+def which_fit(
+    group: GroupArrays, sizes: LoopSizes, words: WordFigures, orders: Ints, capacity: float
+) -> Flags:
+    """Return uint8[n], which orders of loops may have nests that fit the buffer: those for whose
+    smallest tiles it is large enough, if whatever may go goes.
+
+    Args:
+        group, sizes, words: of the group, with a loop over each rank that may have one; of tiles
+            the smallest ones alone.
+        orders: int64[n, loops], which of these loops there are, outermost first.
+        capacity: words of the buffer.
+    """
+    members, operands, loops = group.own.shape[0], len(group.kind), orders.shape[1]
+    found = np.zeros(len(orders), np.uint8)
+    ways = np.zeros((1 + members * (loops + 1), members), np.int64)
+    some, few = pick_loops(group, orders[0]), pick_sizes(sizes, orders[0])
+    work = _one_cell(operands, members, loops)
+    tiles, uses, stays = work.loops.tiles, work.loops.uses, work.loops.stays
+    for n in range(len(orders)):
+        copy_loops(group, sizes, orders[n], some, few)
+        set_tiles(few, 0, tiles)
+        for way in range(result_depths(some, ways)):
+            find_uses(some, few, ways[way], uses)
+            list_stays(some, words.keeps_weights, ways[way], uses, stays, work.options)
+            stay_words(some, few, words, tiles, stays, work.options, 0)
+            if _may_fit(work, capacity):
+                found[n] = 1
+                break
     return found
 
 
@@ -168,9 +215,9 @@ def _look_at(
     if not _may_fit(work, prices.capacity):
         return
     stay_figures(group, sizes, words, tiles, uses, stays, options, 0)
-    prepare_stays(options, 0, search)
-    if least_that_fits(options, prices, 0, search) > _most(found, row):
+    if not may_be_below(options, prices, 0, search, _most(found, row)):
         return
+    prepare_stays(options, 0, search)
     least = least_product(options, prices, 0, search)
     if least <= found.edp[row + KEPT - 1] and best_stays(options, prices, 0, search) < inf:
         for t in range(len(group.kind)):

@@ -1,6 +1,7 @@
 """A group with loops over some ranks, as arrays: what kernels estimate nests from."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from math import prod
 from typing import Final, NamedTuple
 
@@ -8,8 +9,9 @@ import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.fusion.nest import NestGroup
+from archloom.evaluators.jit import allocating, helper
 
-from .facts import NestFacts
+from ..facts import NestFacts
 from .stays import StayPrices
 
 #: kinds of operands
@@ -103,6 +105,63 @@ class WordFigures(NamedTuple):
     keeps_weights: bool
 
 
+@allocating
+def pick_loops(group: GroupArrays, loops: Ints) -> GroupArrays:
+    """Return what has room for what a group is to some of its loops; what it is to none of them is
+    there."""
+    members, operands, count = group.own.shape[0], len(group.kind), len(loops)
+    return GroupArrays(
+        np.zeros((operands, count), np.uint8),
+        np.zeros((members, count), np.uint8),
+        np.zeros((members, count), np.uint8),
+        np.zeros((members, count), np.uint8),
+        np.zeros((members, count), np.uint8),
+        group.macs,
+        group.kind,
+        group.maker,
+        group.made,
+        group.reads,
+        group.exported,
+        group.second,
+    )
+
+
+@allocating
+def pick_sizes(sizes: LoopSizes, loops: Ints) -> LoopSizes:
+    """Return what has room for sizes of some loops, without what members cost."""
+    count = len(loops)
+    return LoopSizes(
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.zeros((count, sizes.tiles.shape[1]), np.int64),
+        sizes.costs,
+        sizes.starts,
+        sizes.strides,
+        sizes.masked,
+        sizes.shares,
+    )
+
+
+@helper
+def copy_loops(
+    group: GroupArrays, sizes: LoopSizes, loops: Ints, some: GroupArrays, few: LoopSizes
+) -> None:
+    """Copy what stands for some loops, in their order, to what :func:`pick_loops` and
+    :func:`pick_sizes` returned."""
+    for at in range(len(loops)):
+        loop = loops[at]
+        for t in range(group.along.shape[0]):
+            some.along[t, at] = group.along[t, loop]
+        for m in range(group.own.shape[0]):
+            some.own[m, at] = group.own[m, loop]
+            some.reduced[m, at] = group.reduced[m, loop]
+            some.late[m, at] = group.late[m, loop]
+            some.online[m, at] = group.online[m, loop]
+        few.sizes[at], few.counts[at] = sizes.sizes[loop], sizes.counts[loop]
+        for k in range(sizes.tiles.shape[1]):
+            few.tiles[at, k] = sizes.tiles[loop, k]
+
+
 class LoopArrays:
     """A group with loops over some of its ranks, in any order.
 
@@ -115,33 +174,82 @@ class LoopArrays:
         # what loops over other ranks see differently is made for them, and so is what tiles cost
         self._groups: dict[int, tuple[NestGroup, GroupArrays, WordFigures]] = {}
         self._sizes: dict[tuple[int, ...], LoopSizes] = {}
+        self._column = {rank: at for at, rank in enumerate(facts.ranks)}
 
     def of(self, ranks: tuple[int, ...]) -> tuple[GroupArrays, LoopSizes, WordFigures]:
         """Return the group with loops over some ranks, outermost first."""
-        facts, ascending = self._facts, tuple(sorted(ranks))
-        group = facts.around(ranks)
-        if id(group) not in self._groups:
-            arrays, figures = _group_arrays(group, facts.ranks), _word_figures(facts, group)
-            self._groups[id(group)] = group, arrays, figures
+        ascending = tuple(sorted(ranks))
+        group, arrays, figures = self._group(ranks)
         if ascending not in self._sizes:
-            self._sizes[ascending] = _loop_sizes(facts, group, ascending)
-        _, arrays, figures = self._groups[id(group)]
-        sizes, order = self._sizes[ascending], [ascending.index(rank) for rank in ranks]
-        masked = [-1 if rank < 0 else ranks.index(rank) for rank in sizes.masked.tolist()]
-        return (
-            _columns(arrays, [facts.ranks.index(rank) for rank in ranks]),
-            sizes._replace(
-                sizes=sizes.sizes[order],
-                counts=sizes.counts[order],
-                tiles=sizes.tiles[order],
-                strides=np.ascontiguousarray(sizes.strides[:, order]),
-                masked=np.array(masked, np.int64),
-            ),
-            figures,
+            self._sizes[ascending] = _loop_sizes(self._facts, group, ascending)
+        sizes = self._sizes[ascending]
+        columns = np.array([self._column[rank] for rank in ranks])
+        if ranks != ascending:
+            sizes = _in_order(sizes, ascending, ranks)
+        elif sizes.masked[0] >= 0:
+            sizes = sizes._replace(masked=_places(sizes.masked, ranks))
+        return _columns(arrays, columns), sizes, figures
+
+    def alike(
+        self, orders: Iterable[tuple[int, ...]]
+    ) -> Iterator[tuple[list[tuple[int, ...]], GroupArrays, LoopSizes, WordFigures, Ints]]:
+        """Yield orders of as many loops that see the same group, with the group as
+        :func:`.loop_search.which_fit` takes it, and int64[n, loops], places of their loops there.
+
+        What tiles cost is left out, and is not worked out.
+        """
+        several = dict[tuple[int, int], list[tuple[int, ...]]]()
+        for ranks in orders:
+            alike = id(self._group(ranks)[0]), len(ranks)
+            several.setdefault(alike, []).append(ranks)
+        for some in several.values():
+            _, arrays, figures = self._group(some[0])
+            places = np.array([[self._column[rank] for rank in ranks] for ranks in some], np.int64)
+            yield some, arrays, self._smallest, figures, places
+
+    @cached_property
+    def _smallest(self) -> LoopSizes:
+        """Loops over all ranks, each with its smallest tiles alone; what they cost is left out."""
+        facts, none = self._facts, np.zeros(0, np.int64)
+        ranks, every = facts.ranks, facts.around(()).ranks.sizes
+        return LoopSizes(
+            np.array([every[rank] for rank in ranks], np.int64),
+            np.ones(len(ranks), np.int64),
+            np.array([[int(facts.tiles[rank][-1])] for rank in ranks], np.int64),
+            np.zeros((2, 0)),
+            none,
+            np.zeros((0, 0), np.int64),
+            np.full(2, -1),
+            np.ones((5, 1, 1)),
         )
 
+    def _group(self, ranks: tuple[int, ...]) -> tuple[NestGroup, GroupArrays, WordFigures]:
+        """The group as loops over some ranks see it, with a column for each that may have one."""
+        group = self._facts.around(ranks)
+        if id(group) not in self._groups:
+            arrays = group_arrays(group, self._facts.ranks)
+            self._groups[id(group)] = group, arrays, _word_figures(self._facts, group)
+        return self._groups[id(group)]
 
-def _columns(arrays: GroupArrays, columns: list[int]) -> GroupArrays:
+
+def _in_order(sizes: LoopSizes, ascending: tuple[int, ...], ranks: tuple[int, ...]) -> LoopSizes:
+    """Return sizes with loops in another order than that of their ranks."""
+    order = np.array([ascending.index(rank) for rank in ranks])
+    return sizes._replace(
+        sizes=sizes.sizes.take(order),
+        counts=sizes.counts.take(order),
+        tiles=sizes.tiles.take(order, axis=0),
+        strides=sizes.strides.take(order, axis=1),
+        masked=_places(sizes.masked, ranks),
+    )
+
+
+def _places(masked: Ints, ranks: tuple[int, ...]) -> Ints:
+    """Places of ranks that are masked among those of loops, -1 for none."""
+    return np.array([-1 if rank < 0 else ranks.index(rank) for rank in masked.tolist()], np.int64)
+
+
+def _columns(arrays: GroupArrays, columns: Ints) -> GroupArrays:
     """Return the same with some columns for loops."""
     flags = arrays.along, arrays.own, arrays.reduced, arrays.late, arrays.online
     along, own, reduced, late, online = (x.take(columns, axis=1) for x in flags)
@@ -158,7 +266,7 @@ def _word_figures(facts: NestFacts, group: NestGroup) -> WordFigures:
     return WordFigures(words, price_pj, sent, times, members, sums, *ends)
 
 
-def _group_arrays(group: NestGroup, ranks: tuple[int, ...]) -> GroupArrays:
+def group_arrays(group: NestGroup, ranks: tuple[int, ...]) -> GroupArrays:
     """Return arrays of a group, with a column for each of some ranks where others have loops."""
     none = frozenset[int]()
     late = [none.union(*(group.reduced[a] for a in some)) for some in group.ancestors]

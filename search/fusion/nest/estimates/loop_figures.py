@@ -11,7 +11,7 @@ from archloom.evaluators.jit import allocating, helper
 from archloom.space.fusion import STREAMED
 
 from .loop_arrays import MADE, WEIGHTS, GroupArrays, LoopSizes, WordFigures
-from .loop_uses import LoopUses, first_sum, is_depth, is_online, is_read, lasts
+from .loop_uses import LoopUses, first_sum, is_depth, is_online, is_read, lasts, loop_uses
 from .stays import StayOptions
 
 _QUERIES: Final = 0
@@ -63,7 +63,7 @@ def loop_work(operands: int, members: int, loops: int) -> LoopWork:
     most = most_stays(operands, loops)
     return LoopWork(
         TileSizes(np.zeros(loops, np.int64), np.zeros(loops), np.zeros(loops)),
-        LoopUses(np.zeros((members, loops), np.int64), np.zeros((operands, loops), np.int64)),
+        loop_uses(operands, members, loops),
         Stays(np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)),
     )
 
@@ -180,12 +180,12 @@ def layer_figures(
         busy = times * _seen(sizes, tiles, group.own, m, _ROUNDS)
         times *= _seen(sizes, tiles, group.own, m)
         # tiles that add to sums read all of them
-        later = _later_words(group, sizes, words, tiles, uses, m)
+        later = _later_words(group, sizes, words, tiles, uses, m) if uses.adds[m] else 0.0
         energy[m, cell] = sizes.costs[0, place] * times * words.member_times[m]
         energy[m, cell] += later * words.sums_pj[m]
         to.layer_cycles[m, cell] = sizes.costs[1, place] * busy
         base += energy[m, cell]
-        if is_online(group, m):
+        if uses.online[m]:
             rescaled += later * words.rescale_pj
     to.base_pj[cell] = base + rescaled
     return rescaled
@@ -201,10 +201,7 @@ def _later_words(
     m: int,
 ) -> float:
     """Words of partial sums that later parts of a member's sums add to."""
-    loops = len(sizes.sizes)
-    if first_sum(group, m) == loops:
-        return 0.0
-    t = group.made[m]
+    loops, t = len(sizes.sizes), group.made[m]
     some = words.words[t] * _seen(sizes, tiles, group.along, t)
     for at in range(loops):
         if not group.own[m, at]:
