@@ -8,8 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from archloom.space import Infeasible, did_you_mean
-from archloom.space.design_space import preset, with_technology, with_word_bits
-from archloom.space.hardware import Hardware
 
 from ..errors import UserError
 
@@ -88,7 +86,7 @@ class HardwareVariants:
         found = self._template.assumed(self._point)
         return tuple(one for one in found if own or one.mark.key != "technology")
 
-    def built(self, values: "Mapping[KeyPath, Value]") -> Hardware:
+    def built(self, values: "Mapping[KeyPath, Value]") -> "Hardware":
         """Return the hardware with other values at some places of its template.
 
         It is in the technology and at the word width to which the hardware was taken.
@@ -97,7 +95,7 @@ class HardwareVariants:
             ValueError: there is no such hardware, or no table prices it.
         """
         from archloom.evaluators import hardware_cost
-        from archloom.space.design_space import varied
+        from archloom.space.design_space import varied, with_technology, with_word_bits
 
         found = varied(self._template, values).build(self._point, self._base.name)
         if isinstance(found, Infeasible):
@@ -290,6 +288,7 @@ def baseline_hardware(name: str, space: "HardwareSpace") -> "Hardware":
     Raises:
         UserError: words of that width do not fill the preset's memory accesses.
     """
+    from archloom.space.design_space import preset, with_technology, with_word_bits
 
     try:
         return with_word_bits(with_technology(preset(name), space.technology), space.word_bits)

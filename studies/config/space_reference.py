@@ -12,24 +12,31 @@ from .workload_reference import absolute
 
 def readable_space(value: str, beside: Reading) -> str:
     """Return the location of a hardware space, which is loaded once, so that its errors are
-    reported with the file's."""
-    from archloom.space.design_space import HardwareSpace
+    reported with the file's; what comes with archloom has none."""
+    from archloom.space.design_space import shipped_file
 
     found = _space_location(value, beside.folder)
+    if shipped_file(found) is None:
+        _load(found, value)
+    return found
+
+
+def _load(location: str, value: str) -> None:
+    """Load a hardware space of a user; raises ValueError if that or its price fails."""
+    from archloom.space.design_space import HardwareSpace
+
     try:
-        space = HardwareSpace.load(found)
+        space = HardwareSpace.load(location)
     except OSError as error:
         raise ValueError(f"{value!r} cannot be read: {error.strerror or error}") from None
-    if Path(found).is_absolute():
-        from archloom.evaluators import hardware_cost
-        from archloom.evaluators.technology import technology
+    from archloom.evaluators import hardware_cost
+    from archloom.evaluators.technology import technology
 
-        # these raise if the template names a technology, a memory or a unit that cannot be priced
-        technology(space.technology).dram(space.template.dram)
-        first = space.build({p.name: p.values[0] for p in space.parameters})
-        if not isinstance(first, Infeasible):
-            hardware_cost(first)
-    return found
+    # these raise if the template names a technology, a memory or a unit that cannot be priced
+    technology(space.technology).dram(space.template.dram)
+    first = space.build({p.name: p.values[0] for p in space.parameters})
+    if not isinstance(first, Infeasible):
+        hardware_cost(first)
 
 
 def _space_location(value: str, folder: Path) -> str:
@@ -46,10 +53,6 @@ def _space_location(value: str, folder: Path) -> str:
 
 def space_text(location: str) -> str:
     """Return the text of a template, built-in or a file, that was found to be valid."""
-    from archloom.space.design_space import PRESETS, hardware_space, preset_file
+    from archloom.space.design_space import shipped_file
 
-    if location in hardware_space.TEMPLATES:
-        folder = Path(hardware_space.__file__).with_name("templates")
-        return (folder / f"{location}.yaml").read_text("utf-8")
-    file = preset_file(location) if location in PRESETS else Path(location)
-    return file.read_text("utf-8")
+    return (shipped_file(location) or Path(location)).read_text("utf-8")
