@@ -1,6 +1,5 @@
 """Hardware that a user names: a preset, this machine, or a template with values for all of it."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from archloom.space import Infeasible, did_you_mean
 
 from ..errors import UserError
+from .space_reference import HOST, host_file
 
 if TYPE_CHECKING:
     from archloom.space import KeyPath
     from archloom.space.design_space import AssumedValue, Changes, HardwareSpace, Value
     from archloom.space.hardware import Hardware
-
-#: name of the machine that this runs on
-HOST: Final = "host"
 
 
 class Wording(NamedTuple):
@@ -189,20 +186,6 @@ def _found(
         return _built(space, settings, words, complete)
     except TemplateError as error:
         raise UserError(str(error)) from None
-
-
-def host_file() -> Path:
-    """Return the template of this machine, which is measured where there is none yet.
-
-    Raises:
-        UserError: it cannot be measured or kept.
-    """
-    from archloom.evaluators.host.machine import HostError, kept_template
-
-    try:
-        return kept_template(lambda message: print(message, file=sys.stderr))
-    except HostError as error:
-        raise UserError(f"{HOST}: {error}") from None
 
 
 def _host(changes: "Changes") -> ChosenHardware:

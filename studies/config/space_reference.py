@@ -1,13 +1,18 @@
 """Hardware spaces that study files name: built-in templates, presets, template files, or this
 machine."""
 
+import sys
 from pathlib import Path
+from typing import Final
 
 from archloom.space import Infeasible
 
-from .hardware_reference import HOST, host_file
+from ..errors import UserError
 from .sections import Reading
 from .workload_reference import absolute
+
+#: name of the machine that this runs on
+HOST: Final = "host"
 
 
 def readable_space(value: str, beside: Reading) -> str:
@@ -49,6 +54,20 @@ def _space_location(value: str, folder: Path) -> str:
     if "/" not in value and not value.endswith((".yaml", ".yml")):
         return value
     return str(absolute(value, folder).resolve())
+
+
+def host_file() -> Path:
+    """Return the template of this machine, which is measured where there is none yet.
+
+    Raises:
+        UserError: it cannot be measured or kept.
+    """
+    from archloom.evaluators.host.machine import HostError, kept_template
+
+    try:
+        return kept_template(lambda message: print(message, file=sys.stderr))
+    except HostError as error:
+        raise UserError(f"{HOST}: {error}") from None
 
 
 def space_text(location: str) -> str:
