@@ -4,7 +4,6 @@
 adds what is wrong with the values, so that a user reads everything at once.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -259,6 +258,8 @@ def bounded_json(data: bytes | str, most_values: int = _MOST_JSON_VALUES) -> Any
         ValueError, RecursionError: it is no JSON, is nested too deeply, or has so many values that
             they would take many times its own memory.
     """
+    import json
+
     text = data.decode() if isinstance(data, bytes) else data
     if sum(map(text.count, ",:[{")) > most_values:
         raise ValueError(f"it has over {most_values} values")

@@ -2,7 +2,6 @@
 
 import errno
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,6 +121,8 @@ def faults() -> Iterator[None]:
         raise
     finally:
         if not sound:
+            import traceback
+
             traceback.print_exc()
             print(
                 "this is a bug in archloom; please report it with the lines above",

@@ -13,7 +13,8 @@ from archloom.search.fusion.optimus.planner import optimus_plan
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS
 from archloom.space.fusion import layer_by_layer
 from archloom.space.networks import network
 

@@ -3,7 +3,8 @@
 Read ``parameter.py``, ``template.py`` and ``hardware_space.py``: a point of a space is built into a
 :class:`~archloom.space.hardware.Hardware` or refused with a reason. ``template_reader.py`` reads
 the YAML files in ``templates/`` and ``accelerators/``, ``expression.py`` their arithmetic,
-``assumptions.py`` the marks of values that no source gives.
+``assumptions.py`` the marks of values that no source gives. ``shipped.py`` has the names of those
+that come with archloom.
 :mod:`.boxes` are for bounds over many designs at once.
 :mod:`.compression` adds parameters of what runs: how far a network is pruned.
 """
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from . import hardware_space as hardware_space
     from .assumptions import (
         AssumedValue as AssumedValue,
         without_marks as without_marks,
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from .boxes.interval import Interval as Interval
     from .boxes.structure import BoxStructure as BoxStructure, LevelFormulas as LevelFormulas
     from .expression import Value as Value
-    from .hardware_space import (
-        TEMPLATES as TEMPLATES,
-        HardwareSpace as HardwareSpace,
-        key_of as key_of,
-    )
+    from .hardware_space import HardwareSpace as HardwareSpace, key_of as key_of
     from .parameter import Parameter as Parameter, Point as Point
     from .presets import (
-        PRESETS as PRESETS,
         preset as preset,
-        preset_file as preset_file,
         with_technology as with_technology,
         with_word_bits as with_word_bits,
+    )
+    from .shipped import (
+        PRESETS as PRESETS,
+        TEMPLATES as TEMPLATES,
+        preset_file as preset_file,
+        shipped_file as shipped_file,
     )
     from .template import LevelTemplate as LevelTemplate, TemplateError as TemplateError
     from .template_changes import Changes as Changes, value_at as value_at

@@ -5,14 +5,12 @@ from dataclasses import replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-from archloom.space.hardware import Hardware, Pair
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import Infeasible, did_you_mean
 from .expression import Expression, Value
 from .parameter import Parameter, Point
-from .presets import PRESETS, preset_file
+from .shipped import PRESETS, TEMPLATES, shipped_file
 from .template import LevelTemplate, Template, TemplateError
 from .template_changes import NO_CHANGES, Changes
 from .template_reader import read_template
@@ -21,12 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["TEMPLATES", "HardwareSpace", "Point", "TemplateError", "Value"]
+    from archloom.space.hardware import Hardware, Pair
 
-_FOLDER: Final = Path(__file__).with_name("templates")
-
-TEMPLATES: Final = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
-"""Templates that come with the package."""
+__all__ = ["HardwareSpace", "Point", "TemplateError", "Value"]
 
 
 #: of a parameter: its name, positions of its values, these, and when it has an effect
@@ -78,12 +73,8 @@ class HardwareSpace:
         Raises:
             TemplateError: no such template, or faults in it: all of them.
         """
-        path = Path(name_or_path)
-        if str(name_or_path) in TEMPLATES:
-            path = _FOLDER / f"{name_or_path}.yaml"
-        elif str(name_or_path) in PRESETS:
-            path = preset_file(str(name_or_path))
-        elif not path.is_file():
+        path = shipped_file(str(name_or_path)) or Path(name_or_path)
+        if not path.is_file():
             hint = did_you_mean(str(name_or_path), [*TEMPLATES, *PRESETS])
             raise TemplateError([f"{name_or_path}: is neither a template nor a file; {hint}"])
         return cls(read_template(path, changes))
@@ -136,7 +127,7 @@ class HardwareSpace:
         """Bits of a word, of the design with the first value of every parameter."""
         return self._template.word_width({p.name: p.values[0] for p in self.parameters})
 
-    def operand_widths(self) -> list[Pair]:
+    def operand_widths(self) -> "list[Pair]":
         """Return all widths, ascending, that weights and inputs can have at a multiplier."""
         first = {p.name: p.values[0] for p in self.parameters}
         read = [p for p in self.parameters if p.name in self._template.width_names]
@@ -258,7 +249,7 @@ class HardwareSpace:
     def _width(self) -> int:
         return sum(len(p.columns[0]) for p in self.parameters)
 
-    def build(self, point: Mapping[str, Value]) -> Hardware | Infeasible:
+    def build(self, point: Mapping[str, Value]) -> "Hardware | Infeasible":
         """Return the hardware of a point, or the first rule of the template that it breaks.
 
         Raises:
@@ -267,7 +258,7 @@ class HardwareSpace:
         """
         return self.build_canonical(self.canonical(point))
 
-    def build_canonical(self, point: Point) -> Hardware | Infeasible:
+    def build_canonical(self, point: Point) -> "Hardware | Infeasible":
         """Return :meth:`build` of a canonical point."""
         shown = point
         if self._conditional:

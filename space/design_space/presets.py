@@ -7,27 +7,18 @@ number open, the file says "assumption" and marks the value.
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from archloom.space.hardware import Hardware
-
-from ..errors import Infeasible, InfeasibleError, did_you_mean
+from ..errors import Infeasible, InfeasibleError
+from .shipped import preset_file
 from .template_reader import read_template
 
 if TYPE_CHECKING:
     from archloom.space.hardware import Hardware
 
 
-# not called "presets": a type checker would take that folder for this module
-_FOLDER: Final = Path(__file__).with_name("accelerators")
-
-PRESETS: Final = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
-"""Names of the accelerators."""
-
-
 @cache
-def preset(name: str) -> Hardware:
+def preset(name: str) -> "Hardware":
     """Return a published accelerator.
 
     Raises:
@@ -39,14 +30,7 @@ def preset(name: str) -> Hardware:
     return built
 
 
-def preset_file(name: str) -> Path:
-    """Return the file that has a preset's numbers and their sources; raises as :func:`preset`."""
-    if name not in PRESETS:
-        raise ValueError(f"preset {name!r} is not known; {did_you_mean(name, PRESETS)}")
-    return _FOLDER / f"{name}.yaml"
-
-
-def with_technology(hardware: Hardware, technology: str) -> Hardware:
+def with_technology(hardware: "Hardware", technology: str) -> "Hardware":
     """Return the hardware built and priced in another technology, with the same clock.
 
     Energies that the hardware gives itself stay. The table is looked up where the hardware is
@@ -55,7 +39,7 @@ def with_technology(hardware: Hardware, technology: str) -> Hardware:
     return replace(hardware, technology=technology)
 
 
-def with_word_bits(hardware: Hardware, word_bits: int) -> Hardware:
+def with_word_bits(hardware: "Hardware", word_bits: int) -> "Hardware":
     """Return the hardware with words of another width but the same memories and wires.
 
     Capacities and bandwidths in bytes stay, and so do the bytes of an access of several words;

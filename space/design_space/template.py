@@ -7,9 +7,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field as dataclass_field, fields
 from functools import cached_property, lru_cache
-from typing import Any, Final, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
 
-from archloom.space.hardware import Hardware, Pair, Storage, StorageLevel
 from archloom.space.workload import Dim, Tensor
 
 from ..errors import Infeasible, did_you_mean
@@ -17,6 +16,9 @@ from .assumptions import AssumedValue, Assumption, assumed_values
 from .expression import Expression, ExpressionError, Value
 from .parameter import Parameter
 from .template_fields import NO_SWITCHES, Fields, LevelSwitches, effects_of
+
+if TYPE_CHECKING:
+    from archloom.space.hardware import Hardware, Pair, Storage, StorageLevel
 
 #: whole numbers up to here are exact as floating point, too
 _LARGEST = 2**53
@@ -69,12 +71,14 @@ def _shown(field: Field, value: Value) -> str:
     return f"{field.source!r} = {value!r}" if isinstance(field, Expression) else repr(value)
 
 
-def _storage(field: Field, names: Names) -> Storage:
+def _storage(field: Field, names: Names) -> "Storage":
+    from archloom.space.hardware import Storage
+
     value = value_of(field, names)
     if value not in get_args(Storage):
         hint = did_you_mean(str(value), get_args(Storage))
         raise ExpressionError(f"storage {value!r} is not known; {hint}")
-    return cast(Storage, value)
+    return cast("Storage", value)
 
 
 def missing_hint(key: str, section: Mapping[str, Any]) -> str:
@@ -122,7 +126,7 @@ class LevelTemplate:
         numbers = [*by_tensor, self.bandwidth_words, self.width_words]
         return _names_in(self.storage, *numbers, self.when, *self.switches.fields)
 
-    def mesh_at(self, names: Names) -> Pair:
+    def mesh_at(self, names: Names) -> "Pair":
         """Return the mesh for the given values.
 
         Raises:
@@ -130,7 +134,7 @@ class LevelTemplate:
         """
         return _integer(self.mesh[0], names), _integer(self.mesh[1], names)
 
-    def build(self, names: Names) -> StorageLevel | None:
+    def build(self, names: Names) -> "StorageLevel | None":
         """Return the level for the given values; None where it is left out.
 
         Raises:
@@ -138,6 +142,8 @@ class LevelTemplate:
         """
         if self.when is not None and not self.when.evaluate(names):
             return None
+        from archloom.space.hardware import StorageLevel
+
         return StorageLevel(
             name=self.name,
             storage=_storage(self.storage, names),
@@ -183,15 +189,16 @@ def _remembering(
     return lambda names: built(*[names[name] for name in read])
 
 
-def _level_builder(level: LevelTemplate) -> Callable[[Names], StorageLevel | None]:
+def _level_builder(level: LevelTemplate) -> "Callable[[Names], StorageLevel | None]":
     """Return what builds a level: by :meth:`StorageLevel.with_mesh` where only its mesh is new, and
     else there are few that differ.
     """
     mesh_at = _remembering(_names_in(*level.mesh), level.mesh_at)
     # what was built last with the same values, in a list that holds nothing where that failed
-    last = _remembering(level.names_beside_mesh, lambda _: list[StorageLevel | None]())
+    last: Callable[[Names], list[StorageLevel | None]]
+    last = _remembering(level.names_beside_mesh, lambda _: [])
 
-    def build(names: Names) -> StorageLevel | None:
+    def build(names: Names) -> "StorageLevel | None":
         found = last(names)
         if not found:
             found.append(level.build(names))
@@ -263,7 +270,7 @@ class Template:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
-    def _builders(self) -> tuple[Callable[[Names], StorageLevel | None], ...]:
+    def _builders(self) -> "tuple[Callable[[Names], StorageLevel | None], ...]":
         """What builds each level."""
         return tuple(_level_builder(level) for level in self.levels)
 
@@ -282,7 +289,7 @@ class Template:
         others = (field for _, field in self.effects)
         return _remembering(_names_in(*numbers, *counts, *others), self._other_fields)
 
-    def build(self, values: Mapping[str, Value], label: str) -> Hardware | Infeasible:
+    def build(self, values: Mapping[str, Value], label: str) -> "Hardware | Infeasible":
         """Return the hardware called ``label`` for one value of each parameter.
 
         Raises:
@@ -340,7 +347,7 @@ class Template:
                 waiting += known[name]
         return frozenset(p.name for p in self.parameters if p.name in found)
 
-    def operand_widths(self, values: Mapping[str, Value]) -> Pair:
+    def operand_widths(self, values: Mapping[str, Value]) -> "Pair":
         """Return :attr:`archloom.space.hardware.Hardware.operand_widths` for one value of each
         parameter, whatever the rules say.
         """
@@ -355,7 +362,9 @@ class Template:
         )
         return min(weights, operand), min(inputs, operand)
 
-    def _hardware(self, names: Names, label: str, levels: tuple[StorageLevel, ...]) -> Hardware:
+    def _hardware(self, names: Names, label: str, levels: "tuple[StorageLevel, ...]") -> "Hardware":
+        from archloom.space.hardware import Hardware
+
         return Hardware(
             name=label,
             technology=self.technology,
@@ -367,7 +376,7 @@ class Template:
     def _other_fields(self, names: Names) -> dict[str, Any]:
         """Return the fields of the hardware that are expressions, levels aside."""
 
-        def pair(fields: tuple[Field, Field]) -> Pair:
+        def pair(fields: tuple[Field, Field]) -> "Pair":
             return (_integer(fields[0], names), _integer(fields[1], names))
 
         return {

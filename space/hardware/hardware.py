@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from archloom.space.workload import DIMS, TENSORS, Dim, Layer, Network, Tensor
+from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
 
 from .dram import DramTiming
 from .effects import PLAIN, AccessEnergy, Effects
@@ -20,6 +20,9 @@ from .validation import (
     wrong_names,
 )
 from .weight_format import packed_words
+
+if TYPE_CHECKING:
+    from archloom.space.workload import Layer, Network
 
 Storage = Literal["register", "sram", "dram"]
 Pair = tuple[int, int]
@@ -300,7 +303,7 @@ class Hardware(_Facts):
         return words * self.word_bits / 8 * self.frequency_mhz / 1e3
 
 
-def pass_batch(network: Network, hardware: Hardware) -> int:
+def pass_batch(network: "Network", hardware: Hardware) -> int:
     """Return how many inferences one pass works on.
 
     A network's own batch, if it has one; those of batch 1 take the hardware's native batch.
@@ -308,7 +311,7 @@ def pass_batch(network: Network, hardware: Hardware) -> int:
     return network.batch if network.batch > 1 else hardware.native_batch
 
 
-def packed(network: Network, hardware: Hardware) -> Network:
+def packed(network: "Network", hardware: Hardware) -> "Network":
     """Return a network with weights of as many words as they take on a hardware that packs them.
 
     The same object each time for hardware that packs alike, and the network itself where nothing
@@ -321,7 +324,7 @@ def packed(network: Network, hardware: Hardware) -> Network:
         return network
     dram = len(hardware.levels) - 1
 
-    def change(layer: Layer) -> Layer:
+    def change(layer: "Layer") -> "Layer":
         if not layer.sparsity.row_words:
             return layer
         words = packed_words(layer.weights, hardware, dram, layer.sparsity)

@@ -8,9 +8,9 @@ with them, hold and send packed words. Zeros are spread evenly, as those of
 from math import ceil
 from typing import TYPE_CHECKING, Final, Literal
 
-from archloom.space.workload import Sparsity
-
 if TYPE_CHECKING:
+    from archloom.space.workload import Sparsity
+
     from .hardware import Hardware
 
 #: how weights are held outside the innermost level that keeps them
@@ -57,7 +57,7 @@ def ceil_log2(count: int) -> int:
     return (count - 1).bit_length()
 
 
-def weight_parts(hardware: "Hardware", level: int, zeros: Sparsity) -> int:
+def weight_parts(hardware: "Hardware", level: int, zeros: "Sparsity") -> int:
     """Return what a weight takes at a level, in parts of :data:`BIT_PARTS` to a bit.
 
     A layer whose weights would take more in the format than without stays dense.
@@ -74,7 +74,7 @@ def weight_parts(hardware: "Hardware", level: int, zeros: Sparsity) -> int:
     return min(dense, ceil(bits * BIT_PARTS - _SLACK))
 
 
-def packed_words(words: int, hardware: "Hardware", level: int, zeros: Sparsity) -> int:
+def packed_words(words: int, hardware: "Hardware", level: int, zeros: "Sparsity") -> int:
     """Return the words that so many weights take at a level, as wide as unpacked ones there.
 
     Rounded up.

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
-from archloom.space.hardware import Hardware, StorageLevel
 from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
 
 from ..errors import did_you_mean
-from .mapping import Mapping
 
 if TYPE_CHECKING:
     from archloom.space.design_space import LevelTemplate
+    from archloom.space.hardware import Hardware, StorageLevel
+
+    from .mapping import Mapping
 
 Dataflow = Literal[
     "any", "weight_stationary", "input_stationary", "output_stationary", "row_stationary"
@@ -184,7 +185,7 @@ class MappingConstraints:
 UNCONSTRAINED: Final = MappingConstraints()
 
 
-def kept_as(mapping: Mapping, hardware: Hardware) -> MappingConstraints:
+def kept_as(mapping: "Mapping", hardware: "Hardware") -> MappingConstraints:
     """Return the constraint that each level holds what it holds in ``mapping``.
 
     Raises:

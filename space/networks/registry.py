@@ -12,11 +12,12 @@ from functools import lru_cache, partial
 from importlib import import_module
 from inspect import getdoc, signature
 from sys import modules
-from typing import Final
-
-from archloom.space.workload import Network
+from typing import TYPE_CHECKING, Final
 
 from ..errors import did_you_mean
+
+if TYPE_CHECKING:
+    from archloom.space.workload import Network
 
 #: what an option of a network may be
 Option = int | str | bool | tuple[int, ...]
@@ -33,12 +34,12 @@ class Entry:
         given: what ``source`` gets first.
     """
 
-    source: Callable[..., Network] | str
+    source: "Callable[..., Network] | str"
     about: str
     given: tuple[int | str, ...] = ()
 
     @property
-    def build(self) -> Callable[..., Network]:
+    def build(self) -> "Callable[..., Network]":
         """Makes it; its keyword arguments, which all have defaults, are the options."""
         source = self.source
         if isinstance(source, str):
@@ -247,7 +248,7 @@ def options(name: str) -> dict[str, Option]:
     return entry(name)[1].options
 
 
-def network(name: str, **chosen: Option | list[int]) -> Network:
+def network(name: str, **chosen: Option | list[int]) -> "Network":
     """Return a network of the catalogue.
 
     Args:
@@ -269,7 +270,7 @@ def network(name: str, **chosen: Option | list[int]) -> Network:
 
 # a network cannot be changed, and a table of studies asks for the same ones hundreds of times
 @lru_cache(maxsize=64)
-def _built(known: str, chosen: tuple[tuple[str, Option], ...]) -> Network:
+def _built(known: str, chosen: tuple[tuple[str, Option], ...]) -> "Network":
     return entry(known)[1].build(**dict(chosen))
 
 

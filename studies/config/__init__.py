@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         study_document as study_document,
     )
     from .hardware_reference import (
-        HOST as HOST,
         ChosenHardware as ChosenHardware,
         HardwareVariants as HardwareVariants,
         Wording as Wording,
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
         CONSTRAINTS as CONSTRAINTS,
         read_constraints_file as read_constraints_file,
     )
-    from .space_reference import space_text as space_text
+    from .space_reference import HOST as HOST, space_text as space_text
     from .start_from import StartSource as StartSource
     from .study_config import (
         ExecutorChoice as ExecutorChoice,

@@ -1,6 +1,5 @@
 """Errors of study files: every fault with its line and key, as one message."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -105,6 +104,7 @@ def given_document(data: Mapping[str, Any]) -> Document:
     Raises:
         UserError: there is something that no file can hold.
     """
+    import json
 
     def plain(value: object) -> str:
         if isinstance(value, PathLike):

@@ -1,6 +1,5 @@
 """Hardware that a user names: a preset, this machine, or a template with values for all of it."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,18 +7,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from archloom.space import Infeasible, did_you_mean
-from archloom.space.design_space import preset, with_technology, with_word_bits
-from archloom.space.hardware import Hardware
 
 from ..errors import UserError
+from .space_reference import HOST, host_file
 
 if TYPE_CHECKING:
     from archloom.space import KeyPath
     from archloom.space.design_space import AssumedValue, Changes, HardwareSpace, Value
     from archloom.space.hardware import Hardware
-
-#: name of the machine that this runs on
-HOST: Final = "host"
 
 
 class Wording(NamedTuple):
@@ -88,7 +83,7 @@ class HardwareVariants:
         found = self._template.assumed(self._point)
         return tuple(one for one in found if own or one.mark.key != "technology")
 
-    def built(self, values: "Mapping[KeyPath, Value]") -> Hardware:
+    def built(self, values: "Mapping[KeyPath, Value]") -> "Hardware":
         """Return the hardware with other values at some places of its template.
 
         It is in the technology and at the word width to which the hardware was taken.
@@ -97,7 +92,7 @@ class HardwareVariants:
             ValueError: there is no such hardware, or no table prices it.
         """
         from archloom.evaluators import hardware_cost
-        from archloom.space.design_space import varied
+        from archloom.space.design_space import varied, with_technology, with_word_bits
 
         found = varied(self._template, values).build(self._point, self._base.name)
         if isinstance(found, Infeasible):
@@ -193,20 +188,6 @@ def _found(
         raise UserError(str(error)) from None
 
 
-def host_file() -> Path:
-    """Return the template of this machine, which is measured where there is none yet.
-
-    Raises:
-        UserError: it cannot be measured or kept.
-    """
-    from archloom.evaluators.host.machine import HostError, kept_template
-
-    try:
-        return kept_template(lambda message: print(message, file=sys.stderr))
-    except HostError as error:
-        raise UserError(f"{HOST}: {error}") from None
-
-
 def _host(changes: "Changes") -> ChosenHardware:
     from archloom.evaluators.host.machine import this_machine
     from archloom.space.design_space import HardwareSpace
@@ -290,6 +271,7 @@ def baseline_hardware(name: str, space: "HardwareSpace") -> "Hardware":
     Raises:
         UserError: words of that width do not fill the preset's memory accesses.
     """
+    from archloom.space.design_space import preset, with_technology, with_word_bits
 
     try:
         return with_word_bits(with_technology(preset(name), space.technology), space.word_bits)

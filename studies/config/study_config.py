@@ -99,7 +99,7 @@ def _for_tenants(software: Software, beside: Reading) -> Software:
     """Refuse plans that fill the buffer with weights of one network for ever, or fold no layers."""
     held_out = beside.before.get("validation") or Validation()
     workloads = (*(beside.before.get("workloads") or ()), *held_out.workloads)
-    folded = next((one.label for one in workloads if one.network.folded), None)
+    folded = next((one.label for one in workloads if one.folded), None)
     parts = software.fusion_options.get("sub_batches")
     if folded is None and parts is None and not beside.before.get("tenants"):
         return software

@@ -6,13 +6,12 @@ comes from a file is read once, when the study begins; from then on the study's 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space import Fault, Faults, Place
-from archloom.space.fusion import fold
 from archloom.space.networks import Option, network, options
-from archloom.space.workload import Network
 
 from ..errors import UserError
 from .errors import EntryError, collecting, entry_error
@@ -36,25 +35,33 @@ if TYPE_CHECKING:
     from archloom.space.workload import Network
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Workload:
     """One network of a study.
 
     Attributes:
         reference: how the study names it.
-        network: what that is; its name is the workload's label, unique in the study.
+        label: names the workload in tables, records and reports; unique in the study.
+        made: what the reference means; None for a network of the catalogue without options, in
+            which nothing can be wrong: it is built when it is first used.
         forms: of a workload that comes in compressed forms, these; None until their accuracies are
             known.
     """
 
     reference: Reference
-    network: "Network"
+    label: str
+    made: "Network | None"
     forms: "CompressedForms | None" = None
 
+    @cached_property
+    def network(self) -> "Network":
+        """The network, called by the workload's label."""
+        return self.made or replace(_read(self.reference), name=self.label)
+
     @property
-    def label(self) -> str:
-        """Names the workload in tables, records and reports."""
-        return self.network.name
+    def folded(self) -> bool:
+        """Whether layers of the vector unit run with those of the MAC array beside them."""
+        return self.made is not None and self.made.folded
 
 
 def load_workload(reference: object, folder: Path) -> "Network":
@@ -101,7 +108,9 @@ def load_workloads(
             if stored and i in stored:
                 found.append(_stored(reference, stored[i]))
             else:
-                found.append(Workload(reference, replace(_read(reference), name=labels[i])))
+                named = isinstance(reference, str)
+                made = None if named else replace(_read(reference), name=labels[i])
+                found.append(Workload(reference, labels[i], made))
     if faults:
         raise EntryError(faults)
     return tuple(found)
@@ -157,21 +166,20 @@ def _stored(reference: Reference, text: str) -> Workload:
     from archloom.space.workload import from_text
 
     try:
-        if is_compressed(reference):
-            forms = forms_from_text(text)
-            return Workload(reference, forms.network, forms)
-        return Workload(reference, from_text(text))
+        forms = forms_from_text(text) if is_compressed(reference) else None
+        made = from_text(text) if forms is None else forms.network
+        return Workload(reference, made.name, made, forms)
     except ValueError as error:
         raise entry_error(f"the study's copy of the network cannot be read: {error}") from None
 
 
 def _read(reference: Reference) -> "Network":
     """Return the network of a normal reference."""
+    if isinstance(reference, str):
+        return network(reference)
     from archloom.space.importers import ImportProblem
     from archloom.space.importers.timeloop import TimeloopError
 
-    if isinstance(reference, str):
-        return network(reference)
     batch = reference.get("batch")
     try:
         if is_compressed(reference):
@@ -183,6 +191,8 @@ def _read(reference: Reference) -> "Network":
             unsaid = ("network", "batch", "fold")
             found = network(name, **{k: v for k, v in reference.items() if k not in unsaid})
         if reference.get("fold"):
+            from archloom.space.fusion import fold
+
             found = fold(found)
         return found if batch is None else found.with_batch(batch)
     except ImportProblem as error:
@@ -265,7 +275,7 @@ class WorkloadOptions:
     fold: bool = False
 
 
-def find_network(reference: Reference, asked: WorkloadOptions) -> Network:
+def find_network(reference: Reference, asked: WorkloadOptions) -> "Network":
     """Return the network that a command line means.
 
     Args:
@@ -352,11 +362,6 @@ def _searched(entries: Any, beside: Reading) -> tuple[Workload, ...]:
     return found
 
 
-def _held_out(entries: Any, beside: Reading) -> tuple[Workload, ...]:
-    """Read held-out networks, of which there may be none."""
-    return load_workloads(_listed(entries), beside.folder, beside.held_out)
-
-
 def _listed(entries: Any) -> list[Any] | tuple[Any, ...]:
     if not isinstance(entries, list | tuple):
         raise ValueError(f"{entries!r} must be a list")
@@ -375,7 +380,7 @@ SEARCHED: Final = Key(
     examples=(["resnet18", {"network": "bert_base", "sequence_length": 128}, "model.onnx"],),
 )
 HELD_OUT: Final = Key(
-    _held_out,
+    lambda entries, beside: load_workloads(_listed(entries), beside.folder, beside.held_out),
     _references,
     form=lambda: {"type": "array", "items": reference_form()},
     examples=(["mobilenetv2"],),
@@ -384,7 +389,8 @@ HELD_OUT: Final = Key(
 
 def _one(entry: Any, beside: Reading) -> Workload:
     reference = normal(entry, beside.folder)
-    return Workload(reference, _read(reference))
+    made = _read(reference)
+    return Workload(reference, made.name, made)
 
 
 #: one network

@@ -25,8 +25,7 @@ from archloom.search.registry import (
     RENAMED,
 )
 from archloom.search.software.search import BUDGETS
-from archloom.space.design_space.hardware_space import TEMPLATES
-from archloom.space.design_space.presets import PRESETS
+from archloom.space.design_space.shipped import PRESETS, TEMPLATES
 from archloom.studies.commands.cli import app
 from archloom.studies.config.methods import METHODS
 from archloom.studies.storage.header import read_header

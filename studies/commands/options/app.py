@@ -19,6 +19,9 @@ from .parameters import NamedArgument, parameters_of
 #: columns of help, where the terminal has as many
 _WIDEST = 110
 
+#: how much is told on stderr, as ``say`` has it
+_LEVELS: Final = ("warnings", "info", "debug")
+
 _SETTINGS: Final = {"max_content_width": _WIDEST, "help_option_names": ["-h", "--help"]}
 
 #: command lines that the help of a command ends with
@@ -150,14 +153,14 @@ def _command(name: str, function: Callable[..., None], examples: Examples) -> cl
 def _logging() -> list[click.Option]:
     """Return the options that say how much is told on stderr, before and behind a command."""
 
-    from archloom.studies.engine.progress import LEVELS, say
-
     def heard(context: click.Context, parameter: click.Parameter, level: str | bool | None) -> None:  # noqa: ARG001
         if level:
+            from archloom.studies.engine.progress import say
+
             say("info" if level is True else level)
 
     common: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": heard}
-    levels = click.Choice(list(LEVELS))
+    levels = click.Choice(_LEVELS)
     about = "Lowest level of the log messages that are printed on stderr (default: warnings)."
     return [
         click.Option(["--log-level"], type=levels, default=None, help=about, **common),

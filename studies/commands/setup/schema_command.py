@@ -1,6 +1,5 @@
 """``archloom schema``: JSON schemas of the files that users write, for editors and other checks."""
 
-import json
 from typing import Annotated, Any, Final
 
 from archloom.space import did_you_mean
@@ -55,4 +54,6 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 def schema_text(kind: str) -> str:
     """Return the schema of a kind of file, as it is written."""
+    import json
+
     return json.dumps(schema_of(kind), indent=1)

@@ -23,6 +23,8 @@ from .tenants import stored_deadlines, with_deadlines
 if TYPE_CHECKING:
     from archloom.space.workload import Network
 
+    from ..workloads import Workload
+
 
 _Read = TypeVar("_Read")
 
@@ -99,25 +101,32 @@ def _limits_data(limits: Sequence[Limit]) -> Any:
 
 
 def _wrong_objectives(
-    entries: Any, networks: "Sequence[Network]", tenants: Sequence[Tenant]
+    entries: Any, workloads: "Sequence[Workload]", tenants: Sequence[Tenant]
 ) -> Iterator[Fault]:
     for i, entry in enumerate(listed(entries)):
         objective = _sound(_objective, entry)
-        if objective and (message := objective.fault(networks, tenants)):
+        if objective and (message := _fault(objective, workloads, tenants)):
             yield Fault(Place(keys=(i,)), message)
 
 
 def _wrong_limits(
-    constraints: Any, networks: "Sequence[Network]", tenants: Sequence[Tenant]
+    constraints: Any, workloads: "Sequence[Workload]", tenants: Sequence[Tenant]
 ) -> Iterator[Fault]:
     given = constraints if isinstance(constraints, dict) else {}
     for key, metric in LIMITED.items():
         entries = given.get(key, [])
         for i, entry in enumerate(listed(entries)):
             limit = _sound(_limit, metric, entry)
-            if limit and (message := limit.objective.fault(networks, tenants)):
+            if limit and (message := _fault(limit.objective, workloads, tenants)):
                 where: KeyPath = (key, i) if listed(entries) is entries else (key,)
                 yield Fault(Place(keys=where), message)
+
+
+def _fault(
+    objective: Objective, workloads: "Sequence[Workload]", tenants: Sequence[Tenant]
+) -> str | None:
+    # only here are the networks needed, which take longer to build than all else is to be read
+    return objective.fault([workload.network for workload in workloads], tenants)
 
 
 def _objectives_of_forms(entries: Any) -> Iterator[Fault]:
@@ -157,7 +166,7 @@ def _for_known(
         workloads, tenants = beside.before.get("workloads"), beside.before.get("tenants")
         faults, found = Faults(), None
         if workloads and tenants is not None:
-            faults.include(wrong(entry, [w.network for w in workloads], tenants))
+            faults.include(wrong(entry, workloads, tenants))
             if not any(is_compressed(workload.reference) for workload in workloads):
                 faults.include(of_forms(entry))
         with collecting(faults):

@@ -12,7 +12,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .monitor import duration as duration
     from .published import PublishedWatch as PublishedWatch
-    from .spoken import LEVELS as LEVELS, say as say
+    from .spoken import say as say
     from .view import ProgressView as ProgressView
     from .watch import (
         SILENT as SILENT,

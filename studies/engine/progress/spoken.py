@@ -8,7 +8,7 @@ import logging
 from typing import Final
 
 #: levels of ``--log-level``; warnings are shown anyway
-LEVELS: Final = {"warnings": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+_LEVELS: Final = {"warnings": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 
 _LOG: Final = logging.getLogger("archloom")
 
@@ -41,11 +41,11 @@ def say(level: str) -> None:
     """Say on stderr what happens from a level on; the last call counts.
 
     Args:
-        level: of :data:`LEVELS`.
+        level: ``warnings``, ``info`` or ``debug``.
     """
     for handler in [one for one in _LOG.handlers if isinstance(one, _Said)]:
         _LOG.removeHandler(handler)
-    number = LEVELS[level]
+    number = _LEVELS[level]
     if number == logging.WARNING:
         return
     handler = _Said()

@@ -1,6 +1,5 @@
 """Consoles, tables and lines that all commands print with."""
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -64,6 +63,8 @@ def plain_table(title: str) -> "Table":
 
 def print_json(data: Any, console: "Console") -> None:
     """Print JSON that nothing wraps or colours."""
+    import json
+
     text = json.dumps(data, indent=2, allow_nan=False)
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 

@@ -12,8 +12,9 @@ from archloom.evaluators.loopnest.layer_cost import whole_pj
 from archloom.search.fusion.partition import merge, normalise, singletons
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.random_sampling import RandomMapping
-from archloom.space.design_space.hardware_space import TEMPLATES, HardwareSpace
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS, TEMPLATES
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer, plan_violations
 from archloom.space.fusion.residency import ALONE

@@ -10,7 +10,8 @@ import pytest
 from archloom.evaluators.loopnest.kernel import OVER_CAPACITY, VALID
 from archloom.evaluators.loopnest.layer_cost import mapped_cost, whole_pj
 from archloom.evaluators.loopnest.problem import MappingProblem
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS
 from archloom.space.hardware.effects import AccessEnergy, Effects
 from archloom.space.hardware.hardware import Hardware, StorageLevel
 from archloom.space.mapping.mapping import Mapping

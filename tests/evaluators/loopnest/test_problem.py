@@ -5,7 +5,8 @@ import pytest
 
 from archloom.evaluators.loopnest.kernel import OVER_CAPACITY, VALID, evaluate_batch
 from archloom.evaluators.loopnest.problem import MappingProblem
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS
 from archloom.space.hardware.hardware import StorageLevel
 from archloom.space.workload.layer import Layer
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from archloom.evaluators.weaving.buffer_split import SplitHardware, split_hardware
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS
 from archloom.space.errors import Infeasible
 from archloom.space.hardware.rooms import weight_instances
 

@@ -13,8 +13,9 @@ from archloom.space.design_space.assumptions import (
     Assumption,
     without_marks,
 )
-from archloom.space.design_space.hardware_space import TEMPLATES, HardwareSpace
-from archloom.space.design_space.presets import PRESETS, preset, preset_file
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS, TEMPLATES, preset_file
 from archloom.space.design_space.template import TemplateError
 from archloom.space.design_space.template_reader import read_template, varied
 from archloom.space.errors import Infeasible

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from archloom.space.design_space.hardware_space import TEMPLATES, HardwareSpace
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.design_space.shipped import TEMPLATES
 from archloom.space.errors import Infeasible
 from archloom.space.hardware.hardware import Hardware
 

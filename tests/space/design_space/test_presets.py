@@ -3,7 +3,8 @@ from math import inf, prod
 
 import pytest
 
-from archloom.space.design_space.presets import PRESETS, preset, with_technology, with_word_bits
+from archloom.space.design_space.presets import preset, with_technology, with_word_bits
+from archloom.space.design_space.shipped import PRESETS
 from archloom.space.hardware.effects import AccessEnergy
 
 

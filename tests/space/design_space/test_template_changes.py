@@ -7,7 +7,8 @@ import yaml
 from hypothesis import given, strategies as st
 
 from archloom.space.design_space.hardware_space import HardwareSpace
-from archloom.space.design_space.presets import PRESETS, preset, preset_file
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS, preset_file
 from archloom.space.design_space.template import TemplateError
 from archloom.space.design_space.template_changes import changed, value_at
 from archloom.space.yaml_reader import Faults

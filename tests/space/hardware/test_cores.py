@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS
 from archloom.space.errors import Infeasible
 from archloom.space.hardware.cores import Cores, fusion_cores
 from archloom.space.hardware.effects import AccessEnergy, Effects

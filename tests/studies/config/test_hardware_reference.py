@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from archloom.space.design_space.presets import PRESETS
+from archloom.space.design_space.shipped import PRESETS
 from archloom.studies.config.hardware_reference import HardwareVariants, find_hardware
 
 

@@ -1,7 +1,8 @@
 import pytest
 
-from archloom.space.design_space.hardware_space import TEMPLATES, HardwareSpace
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS, TEMPLATES
 from archloom.studies.config.hardware_reference import baseline_hardware
 
 

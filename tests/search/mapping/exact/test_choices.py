@@ -7,7 +7,8 @@ from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.search.mapping.exact.choices import choices_of
 from archloom.search.mapping.exact.spatial.unrollings import touched
 from archloom.search.mapping.exact.subproblem.noc_hops import wired_bounds
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS
 
 from ....cases.small_designs import casco_edge, resnet_conv
 from ....cases.small_problems import drawn_problem

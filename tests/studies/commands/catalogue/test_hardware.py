@@ -11,8 +11,9 @@ from rich.console import Console
 
 from archloom.evaluators.hardware import access_costs, hardware_cost
 from archloom.evaluators.technology.registry import technology, technology_names
-from archloom.space.design_space.hardware_space import TEMPLATES, HardwareSpace
-from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.design_space.presets import preset
+from archloom.space.design_space.shipped import PRESETS, TEMPLATES
 from archloom.space.hardware.effects import AccessEnergy, Effects
 from archloom.space.hardware.hardware import Hardware
 from archloom.studies.commands.catalogue.hardware import full_details, show_hardware

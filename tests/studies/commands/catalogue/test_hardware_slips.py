@@ -12,7 +12,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings, strategies as st
 from rich.console import Console
 
-from archloom.space.design_space.presets import PRESETS, preset_file
+from archloom.space.design_space.shipped import PRESETS, preset_file
 from archloom.studies.commands.catalogue.hardware import full_details, show_hardware
 from archloom.studies.config.hardware_reference import find_hardware
 from archloom.studies.errors import UserError
