@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 #: steps of the proof unless something else is asked for (ours): of 62 networks on presets all but a
 #: few are proven sooner, and it takes less time than the plan (docs/validation/fusion_planners.md)
-PROOF_STEPS: Final = 2000
+PROOF_STEPS: Final = 4000
 
 
 def with_proof(effort: "FusionEffort", steps: int | None, option: str) -> "FusionEffort":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.fusion.buffer import buffer_words
-from archloom.search.fusion.tiling import TileEstimates, least_weights
+from archloom.search.fusion.tiling import SizeNumbers, TileEstimates, least_weights
 from archloom.space.fusion import FusionGroup, FusionPlan
 from archloom.space.hardware import Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
@@ -24,8 +24,8 @@ from .cuts import CutEdge, EdgeKinds, WholeGroups
 from .known_groups import known_groups
 from .nest_options import NestOptions
 from .option_batch import GroupWay, OptionBatch, RoughOptions
-from .proofs import BoundedTilings, MappedSizes
 from .size_costs import SizeCosts
+from .tilings import BoundedTilings
 
 
 class GroupOptions(ABC):
@@ -38,7 +38,6 @@ class GroupOptions(ABC):
 
     def __init__(self, evaluator: MemoizedPlanEvaluator, core: Hardware) -> None:
         network, hardware = evaluator.network, evaluator.hardware
-        self._evaluator = evaluator
         self._network, self._hardware, self._core = network, hardware, core
         self._known = known_groups(network)
         self._estimates = TileEstimates(network, core)
@@ -72,10 +71,15 @@ class GroupOptions(ABC):
         """bool[K], kinds of edges whose groups may run in loops of which a part is no group."""
         return self._nests.maybe
 
-    def mapped_sizes(self) -> MappedSizes:
-        """Return what is known of the sizes of :meth:`every_tiling`: nothing at first."""
-        evaluator = self._evaluator
-        return MappedSizes(self._network, self._core, evaluator.mapper, self._known.numbers)
+    @property
+    def core(self) -> Hardware:
+        """What runs one tile."""
+        return self._core
+
+    @property
+    def numbers(self) -> SizeNumbers:
+        """Of the sizes in which layers run."""
+        return self._known.numbers
 
     @abstractmethod
     def group_for(self, way: GroupWay, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:

@@ -39,8 +39,8 @@ from .option_batch import (
     listed,
     with_others,
 )
-from .proofs import BoundedTilings, CoreTilings, without_sizes
-from .tilings import GroupTiling
+from .proofs import CoreTilings
+from .tilings import BoundedTilings, GroupTiling, without_sizes
 
 
 class MulticoreOptions(GroupOptions):

@@ -119,7 +119,7 @@ class JointPlanner:
 
         Args:
             state: of a search that has come to its end.
-            steps: kinds of steps that are listed, and sizes and tilings that are priced, at most.
+            steps: kinds of steps that are listed, and twice the sizes and tilings that are priced.
             tell: hears how many were looked at.
         """
         evaluator = self._evaluator
@@ -146,14 +146,8 @@ class JointPlanner:
         )
         gap = 100 * expm1(history[-1] - bound)
         note = IN_GRAPH.format(gap) if gap > 0 else PROVEN
-        return replace(
-            state,
-            best=best,
-            history=history,
-            bound=bound,
-            any_mappings=any_mappings,
-            notes=(*state.notes, note),
-        )
+        bounded = replace(state, bound=bound, any_mappings=any_mappings)
+        return replace(bounded, best=best, history=history, notes=(*state.notes, note))
 
     def _bound(self) -> float:
         return log(any_plan_bound(self._evaluator.network, self._evaluator.hardware).edp_js)

@@ -30,8 +30,7 @@ from .option_batch import (
     listed,
     with_others,
 )
-from .proofs import BoundedTilings, without_sizes
-from .tilings import PlacedTiling
+from .tilings import BoundedTilings, PlacedTiling, without_sizes
 
 #: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
 _UNEVEN_RATIO: Final = 1.03

@@ -23,7 +23,7 @@ from archloom.evaluators.bounds import (
 )
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import vector_cost
-from archloom.search.fusion.joint.tilings import GroupTiling
+from archloom.search.fusion.joint.tilings import BoundedTilings, GroupTiling, without_sizes
 from archloom.search.fusion.tiling import (
     SizeNumbers,
     Tile,
@@ -36,7 +36,6 @@ from archloom.space.hardware import Cores, Hardware
 from archloom.space.workload import INPUTS, NO_ZEROS, OUTPUTS, WEIGHTS, Layer, Network, P, Q
 
 from ..option_batch import listed
-from .bounded_tilings import BoundedTilings, without_sizes
 from .core_turns import SizesOnCores, cost_of_turns
 
 

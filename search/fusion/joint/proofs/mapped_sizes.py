@@ -14,6 +14,14 @@ from archloom.space import Infeasible
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
+from ...plan_evaluator import MemoizedPlanEvaluator
+from ..group_options import GroupOptions
+
+
+def mapped_sizes(evaluator: MemoizedPlanEvaluator, options: GroupOptions) -> "MappedSizes":
+    """Return what is known of the sizes of a network's tilings: nothing at first."""
+    return MappedSizes(evaluator.network, options.core, evaluator.mapper, options.numbers)
+
 
 class MappedSizes:
     """Costs of sizes by place, twice a size's number plus 1 where its weights are resident.

@@ -8,6 +8,7 @@ import pytest
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.hardware import access_costs
 from archloom.search.fusion.joint.planner import PROVEN, JointPlanner, group_options
+from archloom.search.fusion.joint.proofs.mapped_sizes import mapped_sizes
 from archloom.search.fusion.joint.proofs.space_bound import listed_bounds, prove_space
 from archloom.search.fusion.joint.proofs.step_bounds import least_of_kinds
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
@@ -78,7 +79,7 @@ def test_tilings_cost_no_less_once_sizes_are_mapped(case: str) -> None:
     """Some of the sizes, whichever; nor are bounds then far from what tilings cost."""
     price, rng = PRICES[case](), np.random.default_rng(1)
     options = group_options(price)
-    sizes, nearest, rose = options.mapped_sizes(), np.inf, 0
+    sizes, nearest, rose = mapped_sizes(price, options), np.inf, 0
     for kind in np.flatnonzero(options.edges().members > 1).tolist():
         tilings = options.every_tiling(kind)
         assert tilings is not None
