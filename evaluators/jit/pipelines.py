@@ -13,6 +13,7 @@ from .lowering import PartLowering, looking_less
 from .passes import INSTEAD
 from .references import copied
 from .unboxing import got
+from .upkeep import unwatched
 
 
 class _Flags(Flags):  # type: ignore[misc]
@@ -40,7 +41,7 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, and all that it needs as parts."""
-        with making_parts(*self._contexts), looking_less():
+        with making_parts(*self._contexts), looking_less(), unwatched():
             return super().compile_extra(func)
 
 

@@ -233,3 +233,27 @@ def test_parts_of_one_name_that_several_processes_compiled_are_kept_apart(tmp_pa
     both = b"[%s, %s]\n" % (alone[0][1:-2], alone[1][1:-2])
     assert said(whole, half) == both
     assert alone[0] != alone[1]
+
+
+def test_numba_is_watched_again_after_a_kernel_compiled(tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text(
+        "from archloom.evaluators.jit import compiled\n\n"
+        "@compiled\ndef sound(a):\n    return a + 1\n\n"
+        "@compiled\ndef wrong(a):\n    return a.nothing\n"
+    )
+    code = (
+        "from numba.core import errors\n"
+        "from llvmlite.binding import ffi\n"
+        "from failing import sound, wrong\n"
+        "errors.termcolor()\n"
+        "before = errors._termcolor_inst, list(ffi.lib._lock._cblist)\n"
+        "assert before[1], 'numba listens'\n"
+        "sound(1)\n"
+        "try:\n    wrong(1)\nexcept errors.TypingError as error:\n    print(error.msg)\n"
+        "print((errors._termcolor_inst, ffi.lib._lock._cblist) == before)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True, text=True
+    ).stdout
+    assert "Unknown attribute 'nothing' of type int64" in said
+    assert said.splitlines()[-1] == "True"
