@@ -2,5 +2,6 @@
 
 ``plans.py`` has them layer by layer and under any fusion plan, ``two_engines.py`` for the array and
 the pins of a chip apart; ``work.py`` counts the distinct layers that both are made of,
-``whole_steps.py`` the steps of those that run whole.
+``whole_steps.py`` the steps of those that run whole. ``gathered.py`` and ``crossings.py`` have maps
+that cost any plan something because a core needs them whole, or the buffer does not hold them.
 """
