@@ -136,7 +136,7 @@ def figures_of(network: Network, found: Sequence[Crossing]) -> Floats:
         row[WEIGHTS:MOVED] = reader.weight_words, one.words, reader.output_words
         row[IMAGES], row[WINDOWS] = network.batch, not _windowless(reader)
         row[KNOWN] = one.remade >= 0
-        row[STORED], row[FETCHED] = one.stored or np.inf, one.fetched or np.inf
+        row[STORED], row[FETCHED] = one.stored, one.fetched
     return figures
 
 

@@ -250,6 +250,16 @@ def test_time_is_that_of_dram_or_of_the_chip() -> None:
     assert bound.latency_cycles < compulsory + 10 * words_of_maps(network, slow)
 
 
+def test_words_that_cost_nothing_add_nothing() -> None:
+    """Rounding may take all of the energy of a cheap word, and making maps again may be free."""
+    network, chip = known_network("resnet18"), casco_edge(32)
+    found, words = network_work(network).crossing, np.array([0.0, 0.0, 1.0])
+    again = np.array([[0.0], [1e6], [0.0]]) * np.ones(len(found))
+    free, made, moved = crossing_kernel.least_crossings(found, room_of(chip), words, again)
+    assert free == made == 0.0
+    assert moved == 0.0
+
+
 def test_several_cores_add_nothing() -> None:
     network = known_network("resnet18")
     assert (
