@@ -117,7 +117,9 @@ def _made_again(
         before = network.layers[i]
         alone = network.consumers[i] == (maker,) and network.reads[maker].count(before.name) == 1
         alone &= before.name not in network.leaving and not _cut(network, i)
+        # it reads all of a box: no stride or dilation leaves anything out
         plain = layer.stride[0] <= layer.r and layer.stride[1] <= layer.s
+        plain &= layer.dilation == (1, 1)
         if alone and plain and before.uses_macs and whole[i]:
             words = layer.map_read_words[network.reads[maker].index(before.name)]
             if words >= least:
