@@ -141,7 +141,8 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     ``steady`` is true.
 
     Maps between layers may stay in the buffer, and weights may live there: what DRAM and
-    that buffer exchange counts only where each word must pass once. What the buffer serves counts
+    that buffer exchange counts only where each word must pass once, and for maps that one buffer
+    does not hold, which cost something whatever runs them. What the buffer serves counts
     as if all operands lived in it, or not at all if they may bypass it. Where each of several
     cores has such a buffer, a layer runs on them or by itself on the whole chip, whichever costs
     less. Without such buffers layers run one by one. Steady weights need not come from DRAM, as far
