@@ -12,7 +12,7 @@ from ...arrays import Floats
 #: figures of a crossing, of all images of a pass: words of the reader's operands; words that DRAM
 #: moves if the map crosses it, but for what leaves anyway; images; whether results of the reader
 #: need more than the position at their place; whether it is known what runs again if the map is
-#: made again; words of what that makes, stored and fetched each time, infinite if it is the maker
+#: made again; words of what that makes, stored and fetched each time, 0 if it is the maker
 WEIGHTS: Final = 0
 INPUTS: Final = 1
 OUTPUTS: Final = 2
@@ -94,7 +94,9 @@ def _made(one: Floats, times: float, word: float, again: float) -> float:
     """Price of making the map so many times more."""
     if one[KNOWN] == 0.0 or times <= 0.0:
         return 0.0
-    price: float = min(times * again, word * (one[STORED] + one[FETCHED] * (1.0 + times)))
+    price: float = times * again
+    if one[FETCHED] > 0.0:
+        price = min(price, word * (one[STORED] + one[FETCHED] * (1.0 + times)))
     return price
 
 

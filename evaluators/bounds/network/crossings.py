@@ -117,7 +117,9 @@ def _made_again(
         before = network.layers[i]
         alone = network.consumers[i] == (maker,) and network.reads[maker].count(before.name) == 1
         alone &= before.name not in network.leaving and not _cut(network, i)
+        # it reads all of a box: no stride or dilation leaves anything out
         plain = layer.stride[0] <= layer.r and layer.stride[1] <= layer.s
+        plain &= layer.dilation == (1, 1)
         if alone and plain and before.uses_macs and whole[i]:
             words = layer.map_read_words[network.reads[maker].index(before.name)]
             if words >= least:
@@ -136,7 +138,7 @@ def figures_of(network: Network, found: Sequence[Crossing]) -> Floats:
         row[WEIGHTS:MOVED] = reader.weight_words, one.words, reader.output_words
         row[IMAGES], row[WINDOWS] = network.batch, not _windowless(reader)
         row[KNOWN] = one.remade >= 0
-        row[STORED], row[FETCHED] = one.stored or np.inf, one.fetched or np.inf
+        row[STORED], row[FETCHED] = one.stored, one.fetched
     return figures
 
 

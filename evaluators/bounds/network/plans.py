@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import vector_least
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
-from archloom.space.workload import OUTPUTS, C, G, K, N, Network, P, Q, Sparsity
+from archloom.space.workload import C, G, K, N, Network, P, Q, Sparsity
 
 from ...arrays import Floats
 from ...hardware import access_costs, edp_js
@@ -31,21 +29,17 @@ from ..layer_kernel import (
     ENERGY_PJ,
     dram_words,
 )
-from ..level_capacity import Design
-from ..mac_work import served_by
 from ..rounding import (
     HALF_GRAIN_PJ,
     ROUNDING,
-    TileRounding,
     evaluation_pj,
     grains_below,
-    tile_rounding,
     whole_cycles,
 )
-from ..word_prices import Prices
 from .crossing_kernel import least_crossings
 from .crossings import room_of
 from .gathered import best_corner
+from .inside import inside_costs, on_one_core, waits
 from .work import Nests, Plans, Work, network_work, remember_in
 
 #: passes of a network that are remembered
@@ -135,40 +129,42 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
     network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
     known, key = network_work(network).passes, (hardware, plans)
     if key not in known:
-        remember_in(known, _MOST_PASSES, key, _tight_pass(network, hardware, plans))
+        remember_in(known, _MOST_PASSES, key, _pass(network, hardware, plans, closest=False))
     return known[key]
 
 
 def closest_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
-    """Return :func:`tight_pass_bounds`, of layers one by one with the energy of all levels together
-    (docs/explanation/bounds_proofs.md, lemmas 12 to 15), in up to twice the time.
+    """Return :func:`tight_pass_bounds` with what takes up to as long again: the energy of layers one
+    by one on all levels together, or what maps between layers cost that the buffer does not hold
+    (docs/explanation/bounds_proofs.md, lemmas 12 to 16).
     """
     network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
-    if not one_by_one(network, hardware, plans):
-        return tight_pass_bounds(network, hardware, plans)
-    known, key = network_work(network).closest, hardware
+    known, key = network_work(network).closest, (hardware, plans)
     if key not in known:
-        remember_in(known, _MOST_PASSES, key, layer_by_layer_pass(network, hardware, joint=True))
+        remember_in(known, _MOST_PASSES, key, _pass(network, hardware, plans, closest=True))
     return known[key]
 
 
-def _tight_pass(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
+def _pass(network: Network, hardware: Hardware, plans: Plans, closest: bool) -> tuple[float, float]:
     if one_by_one(network, hardware, plans):
-        return layer_by_layer_pass(network, hardware)
-    bound = any_plan_bound(network, hardware, plans == "steady")
+        return layer_by_layer_pass(network, hardware, joint=closest)
+    bound = any_plan_bound(network, hardware, plans == "steady", large_maps=closest)
     return bound.energy_pj, bound.latency_cycles
 
 
-def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -> NetworkBound:
+def any_plan_bound(
+    network: Network, hardware: Hardware, steady: bool = False, large_maps: bool = True
+) -> NetworkBound:
     """Return what no fusion plan and no mappings go below; plans with steady weights only if
     ``steady`` is true.
 
-    Maps between layers may stay in the buffer, and weights may live there: what DRAM and
-    that buffer exchange counts only where each word must pass once. What the buffer serves counts
-    as if all operands lived in it, or not at all if they may bypass it. Where each of several
-    cores has such a buffer, a layer runs on them or by itself on the whole chip, whichever costs
-    less. Without such buffers layers run one by one. Steady weights need not come from DRAM, as far
-    as one buffer holds them.
+    Maps between layers may stay in the buffer, and weights may live there: what DRAM and that
+    buffer exchange counts only where each word must pass once and, with ``large_maps``, for maps
+    that one buffer does not hold, which cost something whatever runs them. What the buffer serves
+    counts as if all operands lived in it, or not at all if they may bypass it. Where each of
+    several cores has such a buffer, a layer runs on them or by itself on the whole chip, whichever
+    costs less. Without such buffers layers run one by one. Steady weights need not come from DRAM,
+    as far as one buffer holds them.
     """
     cores = fusion_cores(hardware)
     if isinstance(cores, Infeasible):
@@ -182,14 +178,14 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
         inside = costs[zeros] = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
         chip_cycles += float(nests.whole @ inside[:, CYCLES])
-        chip_cycles += float(nests.owned @ _waits(hardware, zeros, nests, inside[:, CYCLES]))
+        chip_cycles += float(nests.owned @ waits(hardware, zeros, nests, inside[:, CYCLES]))
     chip_cycles += work.partly.cycles(rates.parallel) + need.serial_ops / rates.lanes
     share, dram_words = min(dram_shares(hardware, need.served(hardware))), float(need.dram_words)
     cycles = max(whole_cycles(chip_cycles), latency_bound_cycles(network, hardware, steady))
     energy_pj += rates.macs_pj(work.partly) + need.vector_ops * rates.vector_op_pj
     paid_words = need.paid_words(hardware)
     dynamic_pj = energy_pj + paid_words * rates.word_pj
-    if cores.count == 1 and len(work.crossing):
+    if large_maps and cores.count == 1 and len(work.crossing):
         dram_cycles = paid_words * rates.words
         large = _large_maps(work, hardware, costs, rates, share, (chip_cycles, dram_cycles))
         dynamic_pj += large.energy_pj
@@ -290,7 +286,7 @@ def _large_maps(
     for zeros, (numbers, rows) in work.remade.items():
         busy = inside[zeros][:, CYCLES]
         # who waits for its weights may run again meanwhile
-        longer = np.maximum(0.0, busy - _waits(hardware, zeros, work.nests[zeros], busy))
+        longer = np.maximum(0.0, busy - waits(hardware, zeros, work.nests[zeros], busy))
         again[:, numbers] = inside[zeros][rows, ENERGY_PJ], longer[rows]
     # energies; words, as if nothing but these cost; and cycles at each mixture
     words = np.array([rates.word_pj * share, 1.0, *((1 - _MIXTURES) * rates.words * share)])
@@ -311,8 +307,8 @@ def _held_whole(
     """
     images = nests.bounds[:, N]
     if cores.count > 1:
-        one_core = _on_one_core(hardware, cores, zeros, nests)[:, CYCLES]
-        known = inside[:, CYCLES] + _waits(hardware, zeros, nests, inside[:, CYCLES])
+        one_core = on_one_core(hardware, cores, zeros, nests)[:, CYCLES]
+        known = inside[:, CYCLES] + waits(hardware, zeros, nests, inside[:, CYCLES])
         longer = np.maximum(0.0, one_core / np.minimum(cores.count, images) - known)
         return np.stack([np.zeros(len(longer)), longer], axis=1)
     level = len(hardware.levels) - 2
@@ -323,78 +319,3 @@ def _held_whole(
     again = np.where(nests.bounds[:, C] == 1, np.maximum(0.0, 1.0 - held / words), 0.0)
     more: Floats = again[:, None] * inside
     return more
-
-
-def _waits(hardware: Hardware, zeros: Sparsity, nests: Nests, busy: Floats) -> Floats:
-    """Return float64[B], cycles for which layers wait for their own weights, whatever the plan,
-    beyond those for which they are ``busy``.
-
-    In a loop nest the weights of one layer come while others run, if a buffer can hold them for it.
-    Where none can, weights stream to each layer as it runs (docs/explanation/bounds.md, waiting).
-    """
-    if "weights" in hardware.levels[-2].keeps:
-        return np.zeros(len(busy))
-    paid, *_ = dram_shares(hardware, served_by(hardware, zeros))
-    narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
-    fetched = nests.weights * (paid * narrow / hardware.levels[-1].bandwidth_words)
-    late: Floats = np.maximum(0.0, fetched - busy)
-    return late
-
-
-def inside_costs(
-    hardware: Hardware, cores: Cores, zeros: Sparsity, nests: Nests
-) -> NDArray[np.float64]:
-    """float64[B, 2], energy and cycles of each nest without DRAM.
-
-    The energy is what rounding leaves of that of tiles; what it takes off a layer by itself is not
-    subtracted.
-    """
-    fused = _on_one_core(hardware, cores, zeros, nests)
-    if cores.count == 1:
-        return fused
-    # at best all cores work on it all the time
-    fused[:, CYCLES] /= cores.count
-    alone = nests.costs(*without_dram(hardware, zeros))
-    return np.minimum(fused, alone)
-
-
-def _on_one_core(hardware: Hardware, cores: Cores, zeros: Sparsity, nests: Nests) -> Floats:
-    """float64[B, 2], energy and cycles of each nest in tiles that run one after another."""
-    rounding = _rounding(hardware, zeros)
-    fused = nests.costs(*_in_buffer(cores.one, zeros, rounding.buffer))
-    if rounding.mac_pj:
-        spared = nests.bounds.prod(axis=1, dtype=np.float64) * rounding.mac_pj
-        fused[:, ENERGY_PJ] = np.maximum(0.0, fused[:, ENERGY_PJ] - spared)
-    return fused
-
-
-@lru_cache(maxsize=1024)
-def without_dram(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
-    """Design and prices of a layer by itself, as if DRAM cost nothing."""
-    design, prices = design_and_prices(hardware, zeros)
-    accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
-    accesses[-1] = ports[:, -1] = 0.0
-    return design._replace(strict=True), prices._replace(accesses_pj=accesses, ports=ports)
-
-
-@lru_cache(maxsize=1024)
-def _rounding(hardware: Hardware, zeros: Sparsity) -> TileRounding:
-    return tile_rounding(hardware, served_by(hardware, zeros)[OUTPUTS])
-
-
-@lru_cache(maxsize=1024)
-def _in_buffer(hardware: Hardware, zeros: Sparsity, left: float) -> tuple[Design, Prices]:
-    """Design and prices as if all operands lived in the fusion level, and DRAM cost nothing.
-
-    Rounding leaves the share ``left`` of what that level's accesses cost.
-    """
-    level = hardware.levels[-2]
-    staged = ("weights" in level.keeps, True, True)
-    design, prices = design_and_prices(hardware, zeros, staged)
-    accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
-    accesses[-2] *= left
-    if level.optional:
-        # operands of a layer that runs by itself may pass the buffer, and cost nothing there
-        accesses[-2] = ports[:, -2] = 0.0
-    accesses[-1] = ports[:, -1] = 0.0
-    return design._replace(strict=True), prices._replace(accesses_pj=accesses, ports=ports)

@@ -19,7 +19,8 @@ from ..layer import layer_bound, word_bytes
 from ..layer_kernel import CYCLES, dram_words
 from ..mac_work import parallelism, served_by
 from ..rounding import ROUNDING
-from .plans import inside_costs, one_by_one, without_dram
+from .inside import inside_costs, without_dram
+from .plans import one_by_one
 from .work import Plans, network_work
 
 

@@ -178,7 +178,7 @@ class Work(NamedTuple):
         remade: by zeros, numbers of those of these maps of which it is known what runs again if
             they are made again, and the rows of the nests that do.
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
-        closest: the same of the closest ones, layer by layer.
+        closest: the same of the closest ones.
     """
 
     nests: dict[Sparsity, Nests]
@@ -191,7 +191,7 @@ class Work(NamedTuple):
     crossing: Floats
     remade: dict[Sparsity, tuple[Ints, Ints]]
     passes: dict[tuple[Hardware, Plans], tuple[float, float]]
-    closest: dict[Hardware, tuple[float, float]]
+    closest: dict[tuple[Hardware, Plans], tuple[float, float]]
 
 
 @remembered

@@ -137,15 +137,12 @@ class BoxBounds:
         """Return a box with the closest bounds, which take longest; None if no design in it keeps
         the limits.
 
-        They are closer than :meth:`tightened` where every layer runs by itself.
+        They are those of :func:`archloom.evaluators.bounds.closest_pass_bounds`.
         """
-        one_by_one = self._problem.plans == "layer_by_layer"
-        if found.tight or (one_by_one and found.design is None):
-            tight: BoundedBox | None = found
-        else:
-            tight = self.tightened(found)
-        if tight is None or not one_by_one:
-            return tight
+        known = found.tight or found.design is None
+        tight = found if known else self.tightened(found)
+        if tight is None:
+            return None
         relaxed = found.relaxed or self._within_caps(self._relaxation.of(found.box))
         if not self._problem.objective_set.limits:
             relaxed = relaxed.only(np.isin(relaxed.slices, tight.slices))

@@ -20,6 +20,7 @@ from archloom.evaluators.fusion.group_share import GroupCost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
+from archloom.search.software.planners import fusion_search
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup
 from archloom.space.fusion.residency import ALONE, Residents
@@ -31,7 +32,7 @@ from archloom.space.workload import INPUT, Builder, Network
 from ...cases.bound_triples import held_against
 from ...cases.designs import eyeriss_like, several
 from ...cases.large_maps import large_costs, large_network, small_chip, words_of_maps
-from ...cases.small_designs import casco_edge, three_levels
+from ...cases.small_designs import casco_edge, cheap_evaluator, three_levels
 from ...cases.sweeps import sweep
 from ...oracles.every_pair_plan import every_plan
 
@@ -152,7 +153,7 @@ def costs(network: Network, chip: Hardware) -> Iterator[NetworkCost]:
             yield cost
 
 
-@pytest.mark.parametrize("case", sweep(CASES, 1), ids=str)
+@pytest.mark.parametrize("case", sweep(CASES, 2), ids=str)
 def test_no_plan_of_two_layers_moves_less(case: Case) -> None:
     network = two(case.channels, case.size, case.kernel, case.batch, case.between)
     chip, ratios = chip_of(case.words), dict[str, list[float]]()
@@ -174,6 +175,30 @@ def test_no_random_plan_is_below(seed: int) -> None:
     for cost in large_costs(seed, 12):
         above = [found for found in held_against(cost) if not found[1] <= found[2]]
         assert above == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kib", "planner"),
+    sweep(
+        [
+            (name, kib, planner)
+            for name in ("resnet18", "mobilenetv2", "vgg16")
+            for planner in ("joint", "casco", "deepfrack", "fast", "optimus")
+            for kib in (32, 64)
+        ],
+        1,
+    ),
+)
+def test_no_plan_that_is_found_on_a_small_buffer_is_below(
+    name: str, kib: int, planner: str
+) -> None:
+    network = known_network(name)
+    evaluator = cheap_evaluator(network, casco_edge(kib, pe_x=8, pe_y=8), 2000)
+    search = fusion_search(planner, evaluator)
+    cost = evaluator.plan(search.advance(search.start(1), 20).best)
+    assert isinstance(cost, NetworkCost)
+    above = [found for found in held_against(cost) if not found[1] <= found[2]]
+    assert above == []
 
 
 def test_random_plans_are_of_maps_that_cost_words() -> None:
@@ -223,6 +248,16 @@ def test_time_is_that_of_dram_or_of_the_chip() -> None:
     bound, compulsory = any_plan_bound(network, slow), latency_bound_cycles(network, slow)
     assert 1.05 * compulsory < bound.latency_cycles
     assert bound.latency_cycles < compulsory + 10 * words_of_maps(network, slow)
+
+
+def test_words_that_cost_nothing_add_nothing() -> None:
+    """Rounding may take all of the energy of a cheap word, and making maps again may be free."""
+    network, chip = known_network("resnet18"), casco_edge(32)
+    found, words = network_work(network).crossing, np.array([0.0, 0.0, 1.0])
+    again = np.array([[0.0], [1e6], [0.0]]) * np.ones(len(found))
+    free, made, moved = crossing_kernel.least_crossings(found, room_of(chip), words, again)
+    assert free == made == 0.0
+    assert moved == 0.0
 
 
 def test_several_cores_add_nothing() -> None:

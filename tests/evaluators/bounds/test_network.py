@@ -8,7 +8,7 @@ import pytest
 from archloom.evaluators.bounds.layer import design_and_prices
 from archloom.evaluators.bounds.layer_kernel import layer_costs
 from archloom.evaluators.bounds.network import work as work_module
-from archloom.evaluators.bounds.network.plans import without_dram
+from archloom.evaluators.bounds.network.inside import without_dram
 from archloom.evaluators.bounds.network.work import network_work
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.hardware.hardware import Hardware
