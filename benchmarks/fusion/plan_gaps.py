@@ -126,8 +126,13 @@ def _cell(row: Row | None) -> str:
     if row is None:
         return ""
     gap, before = gap_percent(row), gap_percent(row, "any_plan")
-    inside = "proven" if gap == 0 else f"{gap:.2g}"
-    return f"{before:.2g}, {inside} ({row['plan_cpu_s']:.1f} + {row['bound_cpu_s']:.1f})"
+    inside = "proven" if gap == 0 else _short(gap)
+    return f"{_short(before)}, {inside} ({row['plan_cpu_s']:.1f} + {row['bound_cpu_s']:.1f})"
+
+
+def _short(gap: float) -> str:
+    """Two digits, or whole percents."""
+    return f"{gap:.0f}" if gap >= 10 else f"{gap:.2g}"
 
 
 def main() -> None:

@@ -45,6 +45,9 @@ PRICES = {
     "a buffer to bypass": lambda: cheap_evaluator(
         chain(3, size=8, channels=4), three_levels(256, (16, 16, 16), optional=True)
     ),
+    "a buffer that is best bypassed": lambda: cheap_evaluator(
+        chain(3, size=8, channels=4), three_levels(1 << 20, (1024,) * 3, optional=True), 3000
+    ),
     "products": lambda: nest_evaluator(3, 1),
     "products of a batch": lambda: nest_evaluator(4, 4),
     "strides and pools": lambda: evaluator(network("tiny_cnn"), "eyeriss"),
