@@ -23,7 +23,6 @@ from archloom.surrogates import (
     GaussianProcess,
     HyperparameterCache,
     Posterior,
-    Prior,
     Surrogate,
     farthest_points,
     fitted_rows,
@@ -41,7 +40,7 @@ from ..protocol import Observation
 from .candidate_pool import TRIES_PER_DESIGN, CandidatePool
 from .encoding import DesignEncoder
 from .monte_carlo import MonteCarlo
-from .tight_pool import TightPool
+from .tight_pool import TightPool, bound_prior
 
 UpdateFilter = Literal["none", "uul"]
 Acquisition = Literal["ehvi", "qlognehvi", "qlognparego"]
@@ -104,6 +103,8 @@ class Mobo(ObservingOptimizer):
         filter_batch: trials in one iteration of the filter.
         acquisition: what makes a design worth a trial: ``ehvi``, the expected hypervolume
             improvement in closed form; or by sampling ``qlognehvi`` or ``qlognparego``.
+        bounds: by which designs are found: ``loose``, or ``tight`` from the first design on
+            (:class:`.tight_pool.TightPool`).
 
     Raises:
         ValueError: an option outside its range.
@@ -216,14 +217,9 @@ class Mobo(ObservingOptimizer):
         return self._ranked
 
     def _prior(self, std: float) -> Posterior:
-        """Return the prior that costs are at their bounds, up to a factor."""
-        objective_set = self._problem.objective_set
-        return Posterior(
-            processes=tuple(None if known else Prior(std) for known in objective_set.known),
-            front=np.empty((0, len(objective_set.objectives))),
-            reference=self._encoder.reference(self._encoder.bound_front, ()),
-            limits=(Prior(std),) * len(objective_set.limits),
-        )
+        """Return the prior that costs are at their loose bounds, up to a factor."""
+        reference = self._encoder.reference(self._encoder.bound_front, ())
+        return bound_prior(self._problem.objective_set, std, reference)
 
     def _improve(
         self, n: int, in_flight: Sequence[Point], known: set[str], rng: np.random.Generator
@@ -271,7 +267,7 @@ class Mobo(ObservingOptimizer):
     ) -> list[Candidate]:
         """Return designs that tight bounds leave open, best ones by the model first."""
         posterior = posterior.with_widened_std(self._encoder.of(tight.base))
-        return tight.refined(
+        return tight.ranked(
             self._observations.front(),
             known,
             self._observations.undominated,

@@ -5,14 +5,14 @@ Costs are nearly proportional to tight bounds, and to loose ones they are not
 bounds are only where the search begins.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from archloom.evaluators import Floats
+from archloom.search.objectives import ObjectiveSet
 from archloom.surrogates import Posterior, Prior
 
 from ...pareto import dominated_by, non_dominated
@@ -23,15 +23,30 @@ from .encoding import DesignEncoder
 #: Designs that are best by loose bounds, where the search begins.
 _BEGIN: Final = 64
 
-#: Designs whose neighbours are looked at in a step: those that together have most of the volume.
-_MEMBERS: Final = 16
+#: Designs whose neighbours are looked at in a step: those that together have most of the volume; or
+#: those that the model says are best.
+_MEMBERS: Final = 8
 
-#: Tight bounds after which the search ends, about: half a CPU-second.
-_MOST: Final = 512
+#: Tight bounds after which the search ends, about: a third of a CPU-second.
+_MOST: Final = 384
 
-#: Best designs by the model whose neighbours join them, and how often.
-_REFINED: Final = 4
-_REFINEMENTS: Final = 2
+Filter = Callable[[Sequence[Candidate]], list[Candidate]]
+
+
+def bound_prior(objective_set: ObjectiveSet, std: float, reference: Floats) -> Posterior:
+    """Return the prior that costs are at their bounds, up to a factor.
+
+    Args:
+        objective_set: what is minimised and what is limited.
+        std: deviation of ln(cost / bound).
+        reference: [m] corner of the hypervolume, in logarithms.
+    """
+    return Posterior(
+        processes=tuple(None if known else Prior(std) for known in objective_set.known),
+        front=np.empty((0, len(objective_set.objectives))),
+        reference=reference,
+        limits=(Prior(std),) * len(objective_set.limits),
+    )
 
 
 class TightPool:
@@ -47,9 +62,7 @@ class TightPool:
         encoder: of designs as arrays.
     """
 
-    def __init__(
-        self, problem: DesignProblem, pool: CandidatePool, encoder: DesignEncoder
-    ) -> None:
+    def __init__(self, problem: DesignProblem, pool: CandidatePool, encoder: DesignEncoder) -> None:
         self._problem = problem
         self._pool = pool
         self._encoder = encoder
@@ -61,15 +74,16 @@ class TightPool:
         found = {c.key: c for c in begin}
         looked_at: set[str] = set()
         while len(found) < _MOST:
-            best = [c for c in self._best(list(found.values()), _MEMBERS) if c.key not in looked_at]
-            if not best:
+            members = self._best(list(found.values()), _MEMBERS)
+            fresh = [c for c in members if c.key not in looked_at]
+            if not fresh:
                 break
-            looked_at.update(c.key for c in best)
-            found.update((c.key, c) for c in self._neighbours(best, found, list(found.values())))
+            looked_at.update(c.key for c in fresh)
+            near = self._neighbours(fresh, set(found), self._filter(members))
+            found.update((c.key, c) for c in near)
         every = list(found.values())
-        first = self._best(every, len(every))
-        chosen = {c.key for c in first}
-        return [*first, *(c for c in every if c.key not in chosen)]
+        first = {c.key: c for c in self._best(every, len(every))}
+        return list((first | found).values())
 
     @cached_property
     def front(self) -> Floats:
@@ -78,51 +92,52 @@ class TightPool:
         values = values.reshape(len(values), len(self._problem.objective_set.objectives))
         return np.asarray(np.log(values[non_dominated(values)]))
 
-    def refined(
+    def ranked(
         self,
         front: Sequence[Candidate],
         known: set[str],
-        undominated: Callable[[Sequence[Candidate]], list[Candidate]],
+        undominated: Filter,
         score: Callable[[Sequence[Candidate]], Floats],
     ) -> list[Candidate]:
         """Return designs with tight bounds, none of them in ``known``, those first that score best.
 
-        They are the base, neighbours of the front's members, and of the designs that score best.
+        They are the base, the neighbours of the front's members, and those of what scores best.
 
         Args:
             front: measured designs that no other one dominates.
             known: keys of designs that are not wanted.
             undominated: drops designs whose bounds results exclude.
-            score: of designs; more is better.
+            score: of designs, [n]; more is better.
         """
         pool = undominated([c for c in self.base if c.key not in known])
-        near = self._neighbours(front, {*known, *(c.key for c in pool)}, (), undominated)
-        pool += undominated(near)
-        scores = score(pool) if pool else np.empty(0)
-        met = {*known, *(c.key for c in pool)}
-        for _ in range(_REFINEMENTS):
-            best = np.argsort(-scores, kind="stable")[:_REFINED]
-            new = self._neighbours([pool[i] for i in best], met, (), undominated)
-            met.update(c.key for c in new)
-            if not (new := undominated(new)):
-                break
-            pool += new
-            scores = np.concatenate([scores, score(new)])
+        pool += self._neighbours(front, {*known, *(c.key for c in pool)}, undominated)
+        if not pool:
+            return []
+        scores = score(pool)
+        best = [pool[i] for i in np.argsort(-scores, kind="stable")[:_MEMBERS]]
+        if near := self._neighbours(best, {*known, *(c.key for c in pool)}, undominated):
+            pool += near
+            scores = np.concatenate([scores, score(near)])
         return [pool[i] for i in np.argsort(-scores, kind="stable")]
 
     def _neighbours(
-        self,
-        designs: Iterable[Candidate],
-        known: "set[str] | dict[str, Candidate]",
-        others: Sequence[Candidate],
-        undominated: Callable[[Sequence[Candidate]], list[Candidate]] = list,
+        self, designs: Sequence[Candidate], known: set[str], undominated: Filter
     ) -> list[Candidate]:
         """Return what is one step away from some designs and not known, with tight bounds, less
-        what the bounds of ``others`` dominate by its loose ones."""
+        what its loose or its tight bounds exclude."""
         near = {c.key: c for d in designs for c in self._problem.neighbours(d)}
-        new = undominated([c for key, c in near.items() if key not in known])
-        excluded = dominated_by([c.values for c in others], [c.values for c in new])
-        return self._encoder.tightened([c for c, bad in zip(new, excluded, strict=True) if not bad])
+        loose = undominated([c for key, c in near.items() if key not in known])
+        return undominated(self._encoder.tightened(loose))
+
+    def _filter(self, members: Sequence[Candidate]) -> Filter:
+        """Return what drops designs whose bounds those of members dominate."""
+        values = [member.values for member in members]
+
+        def undominated(some: Sequence[Candidate]) -> list[Candidate]:
+            excluded = dominated_by(values, [c.values for c in some])
+            return [c for c, bad in zip(some, excluded, strict=True) if not bad]
+
+        return undominated
 
     def _best(self, designs: list[Candidate], n: int) -> list[Candidate]:
         """Return up to ``n`` designs, each of which adds most to the volume of those before it if
@@ -131,17 +146,6 @@ class TightPool:
             return []
         encoded = self._encoder.of(designs)
         front = encoded.ln_least[non_dominated(encoded.ln_least)]
-        certain = self.prior(0.0, self._encoder.reference(front, ()))
+        reference = self._encoder.reference(front, ())
+        certain = bound_prior(self._problem.objective_set, 0.0, reference)
         return [designs[i] for i in certain.best(encoded, n, least=0.0)]
-
-    def prior(self, std: float, reference: Floats) -> Posterior:
-        """Return the prior that costs are at their bounds, up to a factor."""
-        objective_set = self._problem.objective_set
-        return replace(
-            Posterior(
-                processes=tuple(None if known else Prior(std) for known in objective_set.known),
-                front=np.empty((0, len(objective_set.objectives))),
-                reference=reference,
-            ),
-            limits=(Prior(std),) * len(objective_set.limits),
-        )

@@ -38,6 +38,11 @@ class TestMoboWithFilter(HardwareOptimizerContract):
         return Mobo(problem, seed, initial=6, pool=200, update_filter="uul", filter_batch=4)
 
 
+class TestMoboByTightBounds(HardwareOptimizerContract):
+    def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
+        return Mobo(problem, seed, initial=4, pool=200, bounds="tight")
+
+
 class TestMoboByNehvi(HardwareOptimizerContract):
     """A batch takes a second, so that only a few of the designs are sampled."""
 
