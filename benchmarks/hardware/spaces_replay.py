@@ -1,6 +1,6 @@
 """How soon have optimizers 95% of what all have found on the spaces that nothing was tuned to?
 
-The studies of ``benchmarks/hardware/untuned_spaces.py`` without their certificates: an optimizer proposes
+The studies of ``untuned_spaces.py`` without their certificates: an optimizer proposes
 one design after the other, and each design is measured once and then remembered, so that
 another variant of an optimizer costs little more than its proposals:
 
