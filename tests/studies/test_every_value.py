@@ -47,8 +47,6 @@ OPTIMIZERS: Final[tuple[Data, ...]] = (
     {"name": "mobo", "initial": 2, "acquisition": "ehvi", "update_filter": "none"},
     {"name": "mobo", "initial": 2, "acquisition": "qlognehvi"},
     {"name": "mobo", "initial": 2, "acquisition": "qlognparego"},
-    {"name": "mobo", "initial": 2, "bounds": "loose"},
-    {"name": "mobo", "initial": 2, "bounds": "tight"},
     {"name": "greedy_bound", "pool": 40},
     {"name": "qnehvi", "initial": 2, "pool": 40},
     {"name": "nsga2", "population": 4},
@@ -58,6 +56,8 @@ OPTIMIZERS: Final[tuple[Data, ...]] = (
     {"name": "random"},
     {"name": "sobol"},
     {"name": "grid"},
+    {"name": "mobo", "initial": 2, "bounds": "loose"},
+    {"name": "mobo", "initial": 2, "bounds": "tight"},
 )
 HALVINGS: Final[tuple[Data, ...]] = (
     {"name": "msh", "rounds": 2, "first_budget": 2, "auc_share": 0.2, "rank": "front"},
