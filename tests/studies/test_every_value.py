@@ -55,6 +55,8 @@ OPTIMIZERS: Final[tuple[Data, ...]] = (
     {"name": "random"},
     {"name": "sobol"},
     {"name": "grid"},
+    {"name": "mobo", "initial": 2, "bounds": "loose"},
+    {"name": "mobo", "initial": 2, "bounds": "tight"},
 )
 HALVINGS: Final[tuple[Data, ...]] = (
     {"name": "msh", "rounds": 2, "first_budget": 2, "auc_share": 0.2, "rank": "front"},

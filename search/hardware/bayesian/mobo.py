@@ -23,7 +23,6 @@ from archloom.surrogates import (
     GaussianProcess,
     HyperparameterCache,
     Posterior,
-    Prior,
     Surrogate,
     farthest_points,
     fitted_rows,
@@ -41,9 +40,11 @@ from ..protocol import Observation
 from .candidate_pool import TRIES_PER_DESIGN, CandidatePool
 from .encoding import DesignEncoder
 from .monte_carlo import MonteCarlo
+from .tight_pool import TightPool, bound_prior
 
 UpdateFilter = Literal["none", "uul"]
 Acquisition = Literal["ehvi", "qlognehvi", "qlognparego"]
+Bounds = Literal["loose", "tight"]
 
 #: Fewest results that a fit is worth; before them the start goes on.
 MIN_RESULTS: Final = 3
@@ -102,6 +103,8 @@ class Mobo(ObservingOptimizer):
         filter_batch: trials in one iteration of the filter.
         acquisition: what makes a design worth a trial: ``ehvi``, the expected hypervolume
             improvement in closed form; or by sampling ``qlognehvi`` or ``qlognparego``.
+        bounds: by which designs are found: ``loose``, or ``tight`` from the first design on
+            (:class:`.tight_pool.TightPool`).
 
     Raises:
         ValueError: an option outside its range.
@@ -116,6 +119,7 @@ class Mobo(ObservingOptimizer):
         update_filter: UpdateFilter = "none",
         filter_batch: int = 8,
         acquisition: Acquisition = "ehvi",
+        bounds: Bounds = "loose",
     ) -> None:
         for name, value in (("initial", initial), ("pool", pool), ("filter_batch", filter_batch)):
             if value < 1:
@@ -123,6 +127,7 @@ class Mobo(ObservingOptimizer):
         for name, chosen, kinds in (
             ("update_filter", update_filter, get_args(UpdateFilter)),
             ("acquisition", acquisition, get_args(Acquisition)),
+            ("bounds", bounds, get_args(Bounds)),
         ):
             if chosen not in kinds:
                 raise ValueError(f"{name} is {chosen!r}, must be one of {', '.join(kinds)}")
@@ -133,6 +138,7 @@ class Mobo(ObservingOptimizer):
         self._filter_batch = filter_batch
         self._acquisition = acquisition
         self._encoder = DesignEncoder(problem, self._pool)
+        self._tight = TightPool(problem, self._pool, self._encoder) if bounds == "tight" else None
         self._fits = HyperparameterCache()
         self._fitted: dict[bool, Posterior] = {}
         self._ranked: list[Candidate] = []
@@ -199,6 +205,8 @@ class Mobo(ObservingOptimizer):
 
         Loose bounds: tight ones need kernels, and a study would begin with compiling these.
         """
+        if self._tight is not None:
+            return self._tight.base
         base = self._pool.base
         most = min(_START_SHORTLIST * self._initial, len(base))
         if len(self._ranked) < min(wanted, most):
@@ -209,23 +217,21 @@ class Mobo(ObservingOptimizer):
         return self._ranked
 
     def _prior(self, std: float) -> Posterior:
-        """Return the prior that costs are at their bounds, up to a factor."""
-        objective_set = self._problem.objective_set
-        return Posterior(
-            processes=tuple(None if known else Prior(std) for known in objective_set.known),
-            front=np.empty((0, len(objective_set.objectives))),
-            reference=self._encoder.reference(self._encoder.bound_front, ()),
-            limits=(Prior(std),) * len(objective_set.limits),
-        )
+        """Return the prior that costs are at their loose bounds, up to a factor."""
+        reference = self._encoder.reference(self._encoder.bound_front, ())
+        return bound_prior(self._problem.objective_set, std, reference)
 
     def _improve(
         self, n: int, in_flight: Sequence[Point], known: set[str], rng: np.random.Generator
     ) -> list[Candidate]:
         """Return the ``n`` best designs of a pool."""
-        pool = self._ranked_pool(in_flight, known, rng)
+        fitted, waiting = self._posterior(tight=True), self._encoder.at(in_flight, tight=True)
+        if self._tight is None:
+            pool = self._ranked_pool(in_flight, known, rng)
+        else:
+            pool = self._tight_pool(self._tight, fitted.condition_on_mean(waiting), known)
         if not pool:
             return []
-        fitted, waiting = self._posterior(tight=True), self._encoder.at(in_flight, tight=True)
         few, best = self._shortlisted(pool, n, fitted.condition_on_mean(waiting))
         front = self._observations.front_rows()
         if self._acquisition == "ehvi" or not (front and few):
@@ -254,6 +260,18 @@ class Mobo(ObservingOptimizer):
         del found
         return self._pool.refined(
             pool, scores, known, lambda some: posterior.score(self._encoder.of(some))
+        )
+
+    def _tight_pool(
+        self, tight: TightPool, posterior: Posterior, known: set[str]
+    ) -> list[Candidate]:
+        """Return designs that tight bounds leave open, best ones by the model first."""
+        posterior = posterior.with_widened_std(self._encoder.of(tight.base))
+        return tight.ranked(
+            self._observations.front(),
+            known,
+            self._observations.undominated,
+            lambda some: posterior.score(self._encoder.of(some)),
         )
 
     def _shortlisted(
@@ -336,9 +354,10 @@ class Mobo(ObservingOptimizer):
         much as results are above their bounds. Else what is cheapest of all, and slowest, would be
         beyond the corner as long as nothing like it was tried.
         """
-        results = self._observations.results
-        above = np.median(logs - self._encoder.results(results).ln_least, axis=0)
-        expected = self._encoder.bound_front + above
+        results, tight = self._observations.results, self._tight
+        least = self._encoder.results(results, tight=tight is not None).ln_least
+        above = np.median(logs - least, axis=0)
+        expected = (self._encoder.bound_front if tight is None else tight.front) + above
         return self._encoder.reference(np.concatenate([logs, expected]), results)
 
     def _rules(self, kept: Sequence[Candidate]) -> tuple[Surrogate, ...]:

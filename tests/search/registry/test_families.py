@@ -94,6 +94,7 @@ def test_options_are_those_that_a_study_may_set() -> None:
         "update_filter",
         "filter_batch",
         "acquisition",
+        "bounds",
     ]
     assert HARDWARE_OPTIMIZERS.options("random") == {}
     assert list(HARDWARE_OPTIMIZERS.options("tpe")) == ["initial"]

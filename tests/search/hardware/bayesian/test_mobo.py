@@ -7,7 +7,7 @@ from statistics import median
 import numpy as np
 import pytest
 
-from archloom.search.hardware.bayesian.mobo import Acquisition, Mobo, UpdateFilter
+from archloom.search.hardware.bayesian.mobo import Acquisition, Bounds, Mobo, UpdateFilter
 from archloom.search.hardware.problem import Candidate, DesignProblem
 from archloom.search.hardware.protocol import HardwareOptimizer, Observation
 from archloom.search.hardware.random_search import RandomSearch
@@ -36,6 +36,18 @@ class TestMobo(HardwareOptimizerContract):
 class TestMoboWithFilter(HardwareOptimizerContract):
     def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
         return Mobo(problem, seed, initial=6, pool=200, update_filter="uul", filter_batch=4)
+
+
+class TestMoboByTightBounds(HardwareOptimizerContract):
+    def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
+        return Mobo(problem, seed, initial=4, pool=200, bounds="tight")
+
+    def test_the_seed_matters(self, problem: DesignProblem) -> None:
+        """A small space is looked at as a whole; a large one from drawn designs on."""
+        first, second = (
+            self.play(self.make(problem, seed), problem, batches=4, size=4) for seed in (0, 1)
+        )
+        assert (first == second) == problem.enumerable
 
 
 class TestMoboByNehvi(HardwareOptimizerContract):
@@ -221,3 +233,31 @@ def test_bad_options_are_named(name: str) -> None:
     odd: Acquisition = "ei"  # type: ignore[assignment]
     with pytest.raises(ValueError, match="acquisition is 'ei', must be one of ehvi, qlog"):
         Mobo(edge_problem(), 0, acquisition=odd)
+    neither: Bounds = "tigth"  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="bounds is 'tigth', must be one of loose, tight"):
+        Mobo(edge_problem(), 0, bounds=neither)
+
+
+def test_designs_found_by_tight_bounds_are_better_by_these_than_those_of_the_pool() -> None:
+    problem = edge_problem()
+    optimizer = Mobo(problem, 0, initial=8, pool=200, bounds="tight")
+    assert optimizer._tight is not None
+    found = np.array([c.values for c in optimizer._tight.base])
+    drawn = np.array([problem.tightened(c).values for c in optimizer._pool.base])
+    reference = np.vstack([found, drawn]).max(axis=0) * 1.1
+    assert hypervolume(found[:8], reference) > hypervolume(drawn, reference)
+    keys = [c.key for c in optimizer._tight.base]
+    assert len(keys) == len(set(keys))
+    assert [problem.space.point_key(p) for p in optimizer.ask(4, [])] == keys[:4]
+
+
+def test_what_tight_bounds_exclude_is_not_proposed_by_them() -> None:
+    problem = edge_problem()
+    optimizer = Mobo(problem, 0, initial=4, pool=200, bounds="tight")
+    for _ in range(3):
+        optimizer.tell(observe(problem, optimizer.ask(4, [])))
+        front = np.array([r.values for r in optimizer._observations.results])
+        for point in optimizer.ask(4, []):
+            candidate = problem.assess(point)
+            assert isinstance(candidate, Candidate)
+            assert not (front <= problem.tightened(candidate).values).all(axis=1).any()
