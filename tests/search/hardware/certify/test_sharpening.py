@@ -104,7 +104,7 @@ def test_no_design_of_the_examples_is_below_the_closest_bounds_of_its_boxes(fold
             assert close is not None
             assert (close.bounds <= np.array(values)).all(axis=1).any()
             assert (close.bounds >= tight.bounds[np.isin(tight.slices, close.slices)]).all()
-            higher += int((close.bounds[:, 1].max() > tight.bounds[:, 1].max() * 1.0001))
+            higher += int(close.bounds[:, 1].max() > tight.bounds[:, 1].max() * 1.0001)
     assert higher or folder.name == "core_cluster"
 
 
