@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import allocating, copy_row, helper
+from archloom.evaluators.loopnest import DILATION, PADDING, STRIDE
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, N, P, Q, R
 
 from ...arrays import Floats, Ints
-from ..layer_work import DILATION, PADDED, PADDING, REAL, STRIDE, Work
+from ..layer_work import PADDED, REAL, Work
 from ..level_capacity import ANY, Design, Limits
 from ..traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost
 from ..word_prices import BY_INNER, FILLED, Prices

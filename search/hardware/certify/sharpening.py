@@ -167,7 +167,8 @@ class Sharpener:
 
     def _left(self, box: BoundedBox) -> BoundedBox | None:
         """Return what the front leaves of a box, None if that is nothing or was measured."""
-        open_ = ~(self._front[:, None] <= box.bounds).all(axis=2).any(axis=0)
+        beaten = (self._front[:, None] <= box.bounds).all(axis=2).any(axis=0)
+        open_ = np.asarray(~beaten, np.bool_)
         if not open_.any() or self._measured(box.box) == size(box.box):
             return None
         return box.only(open_)
