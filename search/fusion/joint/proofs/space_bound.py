@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, access_costs
 from archloom.evaluators.fusion.buffer import streams
+from archloom.search.fusion.joint.tilings import BoundedTilings
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan
 
@@ -22,14 +23,12 @@ from ...plan_evaluator import MemoizedPlanEvaluator
 from ..group_options import GroupOptions
 from ..option_batch import GroupWay
 from ..shortest_path import LeastProductPaths, Path
-from ..tilings import BoundedTilings
 from .mapped_sizes import mapped_sizes
 from .nest_bounds import nest_corners
 from .step_bounds import least_of_kinds
 
 #: relative difference of energy x latency that is none: the order of sums makes as much
 _EQUAL: Final = 1e-9
-
 
 #: steps for which finding a mapping, or evaluating a tiling, counts: listing the tilings of a group
 #: takes about half as long (ours)
