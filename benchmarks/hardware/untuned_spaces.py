@@ -155,6 +155,8 @@ def _study_file(
     own = study["optimizer"]["name"] == optimizer or optimizer == LOOSE
     study |= {"seed": seed, "trials": options.trials}
     study |= {} if own else {"optimizer": {"name": optimizer}, "batch_size": options.batch_size}
+    if options.cuts is not None:
+        study["certificate_cuts"] = options.cuts
     study["space"] = str(SPACES / space / "hardware.yaml")
     study["software"]["mapping_evaluations"] = options.evaluations
     file = folder / "study.yaml"
@@ -250,6 +252,9 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--batch-size", type=int, default=4, help="of optimizers other than mobo")
     parser.add_argument("--evaluations", type=int, default=200_000, help="of a mapping")
+    parser.add_argument(
+        "--cuts", type=int, help="of boxes at the end; that of the studies if left out"
+    )
     parser.add_argument("--out", type=Path, default=Path("runs/untuned_spaces"))
     options = parser.parse_args()
     kept = runs(options)

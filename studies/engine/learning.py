@@ -133,7 +133,9 @@ class Learning:
         taken = (perf_counter() - began, thread_time() - cpu_began, cpu_began - told)
         return Proposed(asked, certificate, snapshot, *taken)
 
-    def certificate(self, cuts: int, told: Callable[[int], None]) -> "Certificate | None":
+    def certificate(
+        self, cuts: int = 0, told: Callable[[int], None] = lambda _: None
+    ) -> "Certificate | None":
         """Return what is proven in the end, once everything is learned; None if nothing is.
 
         Of a space in boxes ``cuts`` are cut once more; ``told`` hears of steps of the work.
