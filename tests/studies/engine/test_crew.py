@@ -44,11 +44,13 @@ def test_a_worker_for_a_node_that_has_just_left_is_made_elsewhere() -> None:
     limits = ProcessLimits(inf, None, 120.0)
     shared = ray.put(ray.cloudpickle.dumps(CONTEXT))
     crew = Crew(shared, limits, 1, nodes, SILENT, lambda: None, 60.0)
-    # as it was seen a moment ago, and is not looked for again at once, however slow all is
+    # as it was seen a moment ago, and is not looked for again while a worker is asked for, however
+    # slow that is
     nodes._nodes[GONE] = Node("gone", 1, "used", None)
-    nodes._served, nodes._looked_at = True, monotonic() + 5
+    nodes._served, nodes._looked_at = True, inf
     crew.tend(wait=False)
     assert crew.starting, "a worker is asked for on the node"
+    nodes._looked_at = monotonic()
     ray.wait(crew.starting, timeout=30)
     crew.tend(wait=True)
     assert list(crew.by_node().values()) == [1]
