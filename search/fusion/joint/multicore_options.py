@@ -55,7 +55,7 @@ class MulticoreOptions(GroupOptions):
         super().__init__(evaluator, cores.one)
         self._cores = cores
         self._columns = self._known.columns
-        self._words = np.array([layer.weight_words for layer in evaluator.network.layers])
+        self._words = np.array(self._weight_words)
         self._bounds = CoreTilings(
             evaluator.network, evaluator.hardware, cores, self._known.numbers
         )
