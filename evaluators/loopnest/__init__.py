@@ -84,7 +84,8 @@ if TYPE_CHECKING:
         packed_row_words as packed_row_words,
     )
     from .vector_unit import (
-        StreamedVectors as StreamedVectors,
+        ManyVectors as ManyVectors,
+        VectorTile as VectorTile,
         pinned_vector_cost as pinned_vector_cost,
         vector_cost as vector_cost,
         vector_fits as vector_fits,

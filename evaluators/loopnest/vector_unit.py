@@ -61,32 +61,49 @@ def vector_cost(
     return _cost_of(moved, hardware, made * layer.vector_ops_per_word)
 
 
-class StreamedVectors:
-    """Whole vector operators by themselves, many at once.
+class VectorTile(NamedTuple):
+    """An operator on the vector unit, or a tile of it, as :func:`vector_cost` has it."""
+
+    layer: Layer
+    rows: int
+    columns: int
+    staged: bool
+    resident: bool = False
+
+
+class ManyVectors:
+    """Vector operators and tiles of them, many at once.
 
     What moves is the same on most designs, so it is counted once for each kind of them.
 
     Args:
-        layers: n operators.
+        tiles: n of them.
 
     Raises:
         ValueError: a layer that runs on the MAC array.
     """
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
-        for layer in layers:
+    def __init__(self, tiles: Sequence[VectorTile]) -> None:
+        for layer in (tile.layer for tile in tiles):
             if layer.vector is None:
                 raise ValueError(f"layer {layer.name}: {layer.operator} runs on the MAC array")
-        self._layers = layers
-        self._whole = [layer for layer in layers if layer.vector and layer.vector.whole_vectors]
+        self._tiles = tiles
+        self._whole = [t.layer for t in tiles if t.layer.vector and t.layer.vector.whole_vectors]
         self._operations = np.array(
-            [float(layer.output_words * layer.vector_ops_per_word) for layer in layers]
+            [float(_made(tile)[1] * tile.layer.vector_ops_per_word) for tile in tiles]
         )
         self._moved: dict[tuple[object, ...], Counts] = {}
         self._asked: dict[tuple[object, ...], _Asked] = {}
 
-    def costs(self, hardware: Hardware) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return dynamic energy (pJ) and cycles of each: [n], as :func:`vector_cost` has them."""
+    def costs(
+        self, hardware: Hardware, on_chip: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return dynamic energy (pJ) and cycles of each: [n], as :func:`vector_cost` has them.
+
+        Args:
+            hardware: where they run.
+            on_chip: whether to leave out the energy of DRAM.
+        """
         moved = self._kind(hardware)
         width, unit, bandwidth = _ports(hardware)
         # designs differ in sizes and rates more often than in the widths of words
@@ -96,7 +113,8 @@ class StreamedVectors:
         energy, cycles = _costs_of(self._asked[key], bandwidth, hardware)
         compute = whole_grains(self._operations * access_costs(hardware).vector_op_pj)
         busy = np.ceil(self._operations / hardware.vector_lanes).astype(np.int64)
-        return energy.sum(axis=(1, 2)) + compute, np.maximum(busy, cycles.max(axis=1))
+        levels = energy[:, :-1] if on_chip else energy
+        return levels.sum(axis=(1, 2)) + compute, np.maximum(busy, cycles.max(axis=1))
 
     def _kind(self, hardware: Hardware) -> tuple[object, ...]:
         """What of a hardware decides which words move."""
@@ -108,13 +126,19 @@ class StreamedVectors:
     def _words(self, key: tuple[object, ...], hardware: Hardware) -> Counts:
         """Words that move on hardware of a kind: int64[n, L, 3, 2]."""
         if key not in self._moved:
-            moved = np.zeros((len(self._layers), len(hardware.levels), 3, 2), np.int64)
-            for words, layer in zip(moved, self._layers, strict=True):
-                size = layer.n, layer.output_words
-                assert layer.vector is not None, "checked at birth"
-                _move(words, layer, layer.vector, hardware, size, False, False)
+            moved = np.zeros((len(self._tiles), len(hardware.levels), 3, 2), np.int64)
+            for words, tile in zip(moved, self._tiles, strict=True):
+                assert tile.layer.vector is not None, "checked at birth"
+                move = tile.layer, tile.layer.vector, hardware, _made(tile)
+                _move(words, *move, tile.staged, tile.resident)
             self._moved[key] = moved
         return self._moved[key]
+
+
+def _made(tile: VectorTile) -> tuple[int, int]:
+    """Images of a tile, and words of its results."""
+    images = 1 if tile.staged else tile.layer.n
+    return images, images * tile.layer.output_channels * tile.rows * tile.columns
 
 
 def _move(

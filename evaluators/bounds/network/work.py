@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from archloom.evaluators.loopnest import StreamedVectors
+from archloom.evaluators.loopnest import ManyVectors, VectorTile
 from archloom.space.fusion import computations
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Layer, Network, Sparsity, remembered
@@ -184,7 +184,7 @@ class Work(NamedTuple):
     nests: dict[Sparsity, Nests]
     partly: MacWork
     vector: tuple[_Operator, ...]
-    streamed: StreamedVectors
+    streamed: ManyVectors
     runs: Floats
     staged: tuple[Staged, ...]
     gathered: tuple[tuple[Gathered, Sparsity, int], ...]
@@ -221,7 +221,8 @@ def network_work(network: Network) -> Work:
         works = works_of(bounds, windows)
         nests[zeros] = Nests(bounds, windows, times, whole, weights, owned, works, {}, {})
     vector = _operators(network, read)
-    streamed = StreamedVectors([one.layer for one in vector])
+    operators = [one.layer for one in vector]
+    streamed = ManyVectors([VectorTile(one, one.p, one.q, staged=False) for one in operators])
     runs = np.array([float(one.times) for one in vector])
     some = demand(network).work.some(np.array(partly, np.bool_))
     maps = gathered_maps(network, read)

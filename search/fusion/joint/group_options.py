@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping as Dict, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators import Floats, Ints, access_costs
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.search.fusion.tiling import SizeNumbers, TileEstimates, least_weights
 from archloom.space.fusion import FusionGroup, FusionPlan
 from archloom.space.hardware import Hardware
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import CutEdge, EdgeKinds, WholeGroups
@@ -25,7 +24,7 @@ from .known_groups import known_groups
 from .nest_options import NestOptions
 from .option_batch import GroupWay, OptionBatch, RoughOptions
 from .size_costs import SizeCosts
-from .tilings import BoundedTilings
+from .tilings import BoundedTilings, moved_prices
 
 
 class GroupOptions(ABC):
@@ -45,15 +44,10 @@ class GroupOptions(ABC):
         layers = network.layers
         self._owners = [network.weight_owner(i) for i in range(len(layers))]
         self._weight_words = [layer.weight_words for layer in layers]
-        costs, dram = access_costs(hardware), hardware.levels[-1]
-        self._rate = dram.bandwidth_words
-        self._store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
-        self._weight_pj = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words
         # a word from DRAM is written to the buffer as well, if there is one
-        self._fill_pj = 0.0
-        if core.fusion_level is not None:
-            self._fill_pj = float(costs.write_pj[-2, INPUTS]) / hardware.levels[-2].width_words
-        self._fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words + self._fill_pj
+        prices = self._prices = moved_prices(hardware, core.fusion_level is not None)
+        self._rate, self._fill_pj, self._fetch_pj = prices.rate, prices.fill_pj, prices.fetch_pj
+        self._store_pj, self._weight_pj = prices.store_pj, prices.weight_pj
 
         self._nests = NestOptions(evaluator, self.edges(), self._known.columns)
 

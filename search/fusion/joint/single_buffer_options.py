@@ -7,12 +7,12 @@ weights; pinned feature maps take part of the buffer. Which tilings fit follows 
 
 from collections.abc import Mapping as Dict, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.bounds import HALF_GRAIN_PJ
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.search.fusion.tiling import even_sides
 from archloom.space.fusion import FusionGroup, Pin
@@ -30,7 +30,13 @@ from .option_batch import (
     listed,
     with_others,
 )
-from .tilings import BoundedTilings, PlacedTiling, without_sizes
+from .tilings import (
+    NO_TILINGS,
+    BoundedTilings,
+    PlacedTiling,
+    TilingSums,
+    without_sizes,
+)
 
 #: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
 _UNEVEN_RATIO: Final = 1.03
@@ -140,12 +146,10 @@ class SingleBufferOptions(GroupOptions):
 
         Those of a layer in one piece hold for one image only: its mapping may use weights for all.
         """
-        masked = (self._network.layers[i].mask for i in self._placed.kinds.firsts.layers(kind))
-        if any(mask is not None for mask in masked) and not self._placed.alone(kind):
+        if self._masked(kind):
             return None
         placed = (*self._placed.first(kind), *self._placed.all(kind), *self._even(kind))
-        distinct = {(one.tile, one.halo, one.resident): one for one in placed}
-        return self._at_least(list(distinct.values()))
+        return self._at_least(_distinct(placed))
 
     def _even(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return tiles that fill the meshes, if layers gain by them."""
@@ -182,29 +186,46 @@ class SingleBufferOptions(GroupOptions):
         moved[:, 2] = late + maps * (1 - prefetch)
         return OptionBatch(tuple(placed), firsts, columns[starts], energy, cycles, moved)
 
+    def tiling_sums(self, kind: int, sides: tuple[int, ...]) -> TilingSums | None:
+        """Return what all tilings of a kind add up, those of a layer in one piece aside; None where
+        a mask may leave out some of the tiles.
+
+        Args:
+            kind: of edges.
+            sides: of tiles that fill meshes, which are listed whether layers gain by them or not.
+        """
+        if self._masked(kind):
+            return None
+        placed = [*self._placed.first(kind), *self._placed.all(kind)]
+        placed += self._placed.even(kind, sides) if sides else ()
+        return self._sums([one for one in _distinct(placed) if one.tile is not None])
+
+    def _masked(self, kind: int) -> bool:
+        """Whether a mask may leave out some of the tiles of a kind."""
+        masks = (self._network.layers[i].mask for i in self._placed.kinds.firsts.layers(kind))
+        return any(mask is not None for mask in masks) and not self._placed.alone(kind)
+
     def _at_least(self, placed: Sequence[PlacedTiling]) -> BoundedTilings:
-        """Return tilings with what they take with any mappings: waiting times are left out, since
-        neighbours' idle time may hide them all."""
+        """Return tilings with what they take with any mappings."""
         if not placed:
             return without_sizes(listed(()))
+        sums = self._sums(placed)
+        total = partial(sums.totals, prices=self._prices)
+        least = self._costs.least(sums.places)
+        return BoundedTilings(tuple(placed), sums.starts, sums.places, sums.times, least, total)
+
+    def _sums(self, placed: Sequence[PlacedTiling]) -> TilingSums:
+        """Return what tilings add up, whatever the design."""
+        if not placed:
+            return NO_TILINGS
         columns, owners, places, times = self._running(placed)
         starts = _beginnings(owners, columns)
         # rounding may take as much off each energy, of all tiles of each kind of layer
-        per_tile = (3 * len(self._hardware.levels) + 1) * HALF_GRAIN_PJ
-        rounded = (np.add.reduceat(times, starts) + 2.0) * per_tile
+        rounded = np.bincount(owners[starts], np.add.reduceat(times, starts) + 2.0, len(placed))
         weights, _, streamed, fetched, stored, _, _ = _moved(placed)
-        moved_pj = (weights + fetched) * self._fetch_pj + stored * self._store_pj
-        moved_pj += streamed * self._weight_pj
-        moved_pj -= np.bincount(owners[starts], rounded, len(placed))
-        moved_cycles = (weights + streamed + fetched + stored) / self._rate
         firsts = np.searchsorted(owners, np.arange(len(placed) + 1))
-
-        def total(costs: Floats) -> Floats:
-            energy, busy = np.add.reduceat(costs * times, firsts[:-1], axis=1)
-            return np.stack([energy + moved_pj, np.maximum(busy, moved_cycles)])
-
-        least = self._costs.least(places)
-        return BoundedTilings(tuple(placed), firsts, places, times, least, total)
+        words = np.stack([weights + fetched, stored, streamed])
+        return TilingSums(firsts, places, times, rounded, words)
 
     def _running(self, placed: Sequence[PlacedTiling]) -> tuple[Ints, Ints, Ints, Ints]:
         """int64[n] each, of the sizes that run in tilings, one tiling after another: column,
@@ -216,6 +237,11 @@ class SingleBufferOptions(GroupOptions):
         stays = np.concatenate([tiling.stays for tiling in placed])
         places = 2 * sizes + stays[members + (np.cumsum(count) - count)[owners]]
         return columns, owners, places, times * self._network.batch
+
+
+def _distinct(placed: Sequence[PlacedTiling]) -> list[PlacedTiling]:
+    """Return each tiling once."""
+    return list({(one.tile, one.halo, one.resident): one for one in placed}.values())
 
 
 def _moved(placed: Sequence[PlacedTiling]) -> Ints:

@@ -1,0 +1,105 @@
+"""What tilings of groups add up, before anything is known of the design that they run on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints, access_costs
+from archloom.evaluators.bounds import HALF_GRAIN_PJ
+from archloom.space.hardware import Hardware
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
+
+
+class MovedPrices(NamedTuple):
+    """What a design asks for words between DRAM and its buffer.
+
+    Attributes:
+        fetch_pj: a word that comes to the buffer.
+        fill_pj: of that, writing it there.
+        store_pj: a word that leaves.
+        weight_pj: a word of weights that passes the buffer by.
+        rate: words in a cycle.
+        rounded_pj: what rounding takes off the energy of a tile at the most.
+    """
+
+    fetch_pj: float
+    fill_pj: float
+    store_pj: float
+    weight_pj: float
+    rate: float
+    rounded_pj: float
+
+
+def moved_prices(hardware: Hardware, buffered: bool = True) -> MovedPrices:
+    """Return the prices of a design, with a shared buffer or without."""
+    costs, dram = access_costs(hardware), hardware.levels[-1]
+    fill_pj = 0.0
+    if buffered:
+        fill_pj = float(costs.write_pj[-2, INPUTS]) / hardware.levels[-2].width_words
+    return MovedPrices(
+        fetch_pj=float(costs.read_pj[-1, INPUTS]) / dram.width_words + fill_pj,
+        fill_pj=fill_pj,
+        store_pj=float(costs.write_pj[-1, OUTPUTS]) / dram.width_words,
+        weight_pj=float(costs.read_pj[-1, WEIGHTS]) / dram.width_words,
+        rate=dram.bandwidth_words,
+        rounded_pj=(3 * len(hardware.levels) + 1) * HALF_GRAIN_PJ,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TilingSums:
+    """B tilings, with n sizes in which layers run.
+
+    Attributes:
+        starts: int64[B + 1], where the sizes of each tiling begin.
+        places: int64[n], twice the number of each size, plus 1 where weights are resident.
+        times: int64[n], tiles of that size, of all images.
+        rounded: float64[B], energies that are rounded.
+        words: int64[3, B], that come to the buffer, that leave it, and weights that pass it by.
+    """
+
+    starts: Ints
+    places: Ints
+    times: Ints
+    rounded: Floats
+    words: Ints
+
+    def totals(self, costs: Floats, prices: MovedPrices) -> Floats:
+        """Return float64[2, B], energy (pJ, without leakage) and cycles of each tiling: waiting
+        times are left out, since neighbours' idle time may hide them all.
+
+        Args:
+            costs: float64[2, n], energy inside the buffer (pJ) and cycles of one tile of each size.
+            prices: of the design.
+        """
+        fetched, stored, streamed = self.words
+        moved_pj = fetched * prices.fetch_pj + stored * prices.store_pj
+        moved_pj += streamed * prices.weight_pj
+        moved_pj -= self.rounded * prices.rounded_pj
+        energy, busy = np.add.reduceat(costs * self.times, self.starts[:-1], axis=1)
+        moved_cycles = self.words.sum(axis=0) / prices.rate
+        return np.stack([energy + moved_pj, np.maximum(busy, moved_cycles)])
+
+
+def joined_sums(parts: Sequence[TilingSums]) -> TilingSums:
+    """Return several tilings, one part after another; there is at least one part."""
+    counts = np.concatenate([np.diff(part.starts) for part in parts])
+    return TilingSums(
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate([part.places for part in parts]),
+        np.concatenate([part.times for part in parts]),
+        np.concatenate([part.rounded for part in parts]),
+        np.concatenate([part.words for part in parts], axis=1),
+    )
+
+
+#: no tiling
+NO_TILINGS: Final = TilingSums(
+    np.zeros(1, np.int64),
+    np.zeros(0, np.int64),
+    np.zeros(0, np.int64),
+    np.zeros(0),
+    np.zeros((3, 0), np.int64),
+)
