@@ -111,6 +111,18 @@ class LeastProductPaths:
         self._first[kind] = rows[0] if rows else -1
         self._chain(rows, -1)
 
+    def put_many(self, kinds: Ints, starts: Ints, stops: Ints, instead: bool) -> None:
+        """Put rows from one on up to another, at least one, in front of those of each kind; or
+        ``instead`` of them."""
+        short = int(stops.max(initial=0)) - len(self._following)
+        if short > 0:
+            more = np.full(short + len(self._following), -1)
+            self._following = np.concatenate([self._following, more])
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            self._following[start : stop - 1] = np.arange(start + 1, stop)
+        self._following[stops - 1] = -1 if instead else self._first[kinds]
+        self._first[kinds] = starts
+
     def rows(self, kind: int) -> list[int]:
         """Return the rows of a kind."""
         found, row = list[int](), int(self._first[kind])
@@ -170,6 +182,20 @@ class LeastProductPaths:
         falling = np.argsort(np.arctan2(slopes[:, 1], slopes[:, 0]))
         self._active = _within(graph, slopes[falling], self._most * (1 + _TOLERANCE))
         return self._path(found)
+
+    def least_sums(self, figures: Floats) -> tuple[float, float]:
+        """Return the least energy of all paths, and the least latency of all of them.
+
+        Args:
+            figures: as of :meth:`least_product`.
+
+        Returns:
+            Infinities if no path leads to the end.
+        """
+        graph = _Graph(
+            self._nodes, *self._edges, 0 * self._burdens, self._first, self._following, figures
+        )
+        return _least_sums(graph, self._every)
 
     def near(self, path: Path, share: float) -> list[int]:
         """Return kinds with edges on which paths may lie of little more energy x latency.
@@ -249,6 +275,15 @@ def _shortest(lanes: _Lanes, nodes: int, a: float, b: float) -> tuple[Ints, floa
         energy, latency = energy + lanes.energy[n], latency + lanes.latency[n]
         node = lanes.starts[n]
     return path[:count], energy, latency
+
+
+@compiled
+def _least_sums(graph: _Graph, active: Ints) -> tuple[float, float]:
+    """Return the least energy of all paths, and the least latency."""
+    lanes = _lanes(graph, active)
+    _, energy, _ = _shortest(lanes, graph.nodes, 1.0, 0.0)
+    _, _, latency = _shortest(lanes, graph.nodes, 0.0, 1.0)
+    return energy, latency
 
 
 @compiled

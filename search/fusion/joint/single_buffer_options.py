@@ -186,18 +186,21 @@ class SingleBufferOptions(GroupOptions):
         moved[:, 2] = late + maps * (1 - prefetch)
         return OptionBatch(tuple(placed), firsts, columns[starts], energy, cycles, moved)
 
-    def tiling_sums(self, kind: int, sides: tuple[int, ...]) -> TilingSums | None:
-        """Return what all tilings of a kind add up, those of a layer in one piece aside; None where
-        a mask may leave out some of the tiles.
+    def tiling_sums(self, kind: int, sides: tuple[int, ...] | None = None) -> TilingSums | None:
+        """Return what tilings of a kind add up, those of a layer in one piece aside; None where a
+        mask may leave out some of the tiles.
 
         Args:
             kind: of edges.
-            sides: of tiles that fill meshes, which are listed whether layers gain by them or not.
+            sides: of tiles that fill meshes, whether layers gain by them or not; None for all other
+                tilings.
         """
         if self._masked(kind):
             return None
-        placed = [*self._placed.first(kind), *self._placed.all(kind)]
-        placed += self._placed.even(kind, sides) if sides else ()
+        if sides is not None:
+            placed = self._placed.even(kind, sides) if sides else ()
+        else:
+            placed = (*self._placed.first(kind), *self._placed.all(kind))
         return self._sums([one for one in _distinct(placed) if one.tile is not None])
 
     def _masked(self, kind: int) -> bool:

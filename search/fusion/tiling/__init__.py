@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         leaving_out as leaving_out,
     )
     from .known_tilings import several_on_cores as several_on_cores
+    from .least_tiles import LeastTiles as LeastTiles
     from .mesh_utilisation import even_sides as even_sides
     from .size_numbers import SizeNumbers as SizeNumbers
 else:

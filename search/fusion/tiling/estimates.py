@@ -75,7 +75,7 @@ class TileEstimates:
                 self._memo[key] = (on_chip, cycles, cycles)
         for (zeros, staged), found in flavours.items():
             design, prices = design_and_prices(self._hardware, zeros, staged)
-            nests = [_nest(self._layers[i], key[1], key[2]) for key, i in found]
+            nests = [tile_nest(self._layers[i], key[1], key[2]) for key, i in found]
             bounds, windows = (np.array(part, np.int64) for part in zip(*nests, strict=True))
             costs = layer_costs(design, prices, bounds, windows)
             for (key, i), (energy, cycles), nest in zip(found, costs.tolist(), nests, strict=True):
@@ -97,7 +97,7 @@ class TileEstimates:
         of = self._layers[layer]
         staged = (self._keeps and (resident or of.multiplies_maps), True, True)
         design, prices = design_and_prices(self._hardware, self._zeros(of), staged)
-        bounds, windows = (np.array([part], np.int64) for part in _nest(of, 1, 1))
+        bounds, windows = (np.array([part], np.int64) for part in tile_nest(of, 1, 1))
         bounds, windows = (part.repeat(len(rows), axis=0) for part in (bounds, windows))
         bounds[:, P], bounds[:, Q] = rows, columns
         for axis, sizes in enumerate((rows, columns)):
@@ -117,7 +117,7 @@ class TileEstimates:
         return prod(bounds) / parallel if parallel else 0.0
 
 
-def _nest(
+def tile_nest(
     layer: Layer, rows: int, columns: int
 ) -> tuple[list[int], list[tuple[int, int, int, int]]]:
     """Loop bounds and window of a tile, as the cost of groups maps it."""

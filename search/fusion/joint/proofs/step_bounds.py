@@ -23,7 +23,7 @@ from archloom.evaluators.bounds import (
     needed,
     tile_rounding,
 )
-from archloom.evaluators.loopnest import vector_cost
+from archloom.evaluators.loopnest import ManyVectors, VectorTile
 from archloom.search.fusion.joint.cuts import WholeGroups
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores
@@ -68,34 +68,59 @@ def least_of_kinds(network: Network, hardware: Hardware, whole: WholeGroups) -> 
         network, hardware: what runs where, of which :func:`unbounded` says nothing.
         whole: the groups of the kinds in one piece.
     """
-    cores = fusion_cores(hardware)
-    assert isinstance(cores, Cores), "groups can be fused"
-    count, images = len(whole.members), network.batch
-    inside = _inside(network, cores.one, whole)
-    energy: Floats = np.bincount(whole.kinds, inside[0], count).astype(np.float64)
-    # at best all cores work on it all the time
-    cycles: Floats = np.bincount(whole.kinds, inside[1], count) / cores.count
-    costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
-    # what bypasses the buffer is not written to it
-    fill = 0.0 if buffer.optional else float(costs.write_pj[-2, INPUTS]) / buffer.width_words
-    read, store = (
-        float(of) / dram.width_words
-        for of in (costs.read_pj[-1, INPUTS], costs.write_pj[-1, OUTPUTS])
-    )
-    weight = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words
-    weight += fill if "weights" in buffer.keeps else 0.0
-    fetched, stored = whole.fetched * images * _read_share(network, whole), whole.stored * images
-    moved = whole.weights * weight + fetched * (read + fill) + stored * store
-    energy += moved * tile_rounding(hardware, 1.0).dram
-    cycles = np.maximum(cycles, (whole.weights + fetched + stored) / dram.bandwidth_words)
-    if cores.count > 1:
-        # by itself a layer runs on the whole chip
-        for n in np.flatnonzero(whole.members[whole.kinds] == 1).tolist():
-            bound = layer_bound(network.layers[whole.layers[n]], hardware)
-            kind = whole.kinds[n]
-            energy[kind], cycles[kind] = bound.dynamic_pj, bound.latency_cycles
-    energy += costs.leakage_pj_per_cycle * cycles
-    return np.stack([energy, np.maximum(cycles, 1.0)], axis=1) * (1 - _SUMS)
+    return WholeSteps(network, whole).least(hardware)
+
+
+class WholeSteps:
+    """Kinds of steps in one piece, to be bounded on one design after another.
+
+    Args:
+        network: of the steps, of which :func:`unbounded` says nothing on any of the designs.
+        whole: the groups of the kinds in one piece.
+    """
+
+    def __init__(self, network: Network, whole: WholeGroups) -> None:
+        self._network, self._whole = network, whole
+        kinds = np.array(layer_kinds(network), np.int64)
+        first = np.unique(kinds, return_index=True)[1]
+        keys = np.stack([first[kinds[whole.layers]], whole.made[:, 0], whole.made[:, 1]], axis=1)
+        sizes, of = np.unique(keys, axis=0, return_inverse=True)
+        self._of = of.ravel()
+        self._sizes = _WholeSizes(network, [tuple(size) for size in sizes.tolist()])
+        images = network.batch
+        self._fetched = whole.fetched * images * _read_share(network, whole)
+        self._stored = whole.stored * images
+
+    def least(self, hardware: Hardware) -> Floats:
+        """Return float64[K, 2], energy (pJ, with leakage) and cycles of each kind of step."""
+        cores, whole = fusion_cores(hardware), self._whole
+        assert isinstance(cores, Cores), "groups can be fused"
+        count = len(whole.members)
+        inside = self._sizes.costs(cores.one)[self._of].T
+        energy: Floats = np.bincount(whole.kinds, inside[0], count).astype(np.float64)
+        # at best all cores work on it all the time
+        cycles: Floats = np.bincount(whole.kinds, inside[1], count) / cores.count
+        costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
+        # what bypasses the buffer is not written to it
+        fill = 0.0 if buffer.optional else float(costs.write_pj[-2, INPUTS]) / buffer.width_words
+        read, store = (
+            float(of) / dram.width_words
+            for of in (costs.read_pj[-1, INPUTS], costs.write_pj[-1, OUTPUTS])
+        )
+        weight = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words
+        weight += fill if "weights" in buffer.keeps else 0.0
+        fetched, stored = self._fetched, self._stored
+        moved = whole.weights * weight + fetched * (read + fill) + stored * store
+        energy += moved * tile_rounding(hardware, 1.0).dram
+        cycles = np.maximum(cycles, (whole.weights + fetched + stored) / dram.bandwidth_words)
+        if cores.count > 1:
+            # by itself a layer runs on the whole chip
+            for n in np.flatnonzero(whole.members[whole.kinds] == 1).tolist():
+                bound = layer_bound(self._network.layers[whole.layers[n]], hardware)
+                kind = whole.kinds[n]
+                energy[kind], cycles[kind] = bound.dynamic_pj, bound.latency_cycles
+        energy += costs.leakage_pj_per_cycle * cycles
+        return np.stack([energy, np.maximum(cycles, 1.0)], axis=1) * (1 - _SUMS)
 
 
 def _read_share(network: Network, whole: WholeGroups) -> Floats:
@@ -122,53 +147,58 @@ def _partly_needed(network: Network) -> NDArray[np.bool_]:
     return partly
 
 
-def _inside(network: Network, core: Hardware, whole: WholeGroups) -> tuple[Floats, Floats]:
-    """float64[n], energy without DRAM and without leakage, and cycles on one core, of each member
-    of each kind, for all images."""
-    kinds = np.array(layer_kinds(network), np.int64)
-    first = np.unique(kinds, return_index=True)[1]
-    keys = np.stack([first[kinds[whole.layers]], whole.made[:, 0], whole.made[:, 1]], axis=1)
-    sizes, of = np.unique(keys, axis=0, return_inverse=True)
-    costs = _costs_of(network, core, [tuple(size) for size in sizes.tolist()])
-    energy, cycles = costs[of.ravel()].T
-    return energy, cycles
+class _WholeSizes:
+    """Layers of all images, of which some rows and columns are made.
 
+    Args:
+        network: of the layers.
+        sizes: n of them.
+    """
 
-def _costs_of(network: Network, core: Hardware, sizes: list[_Size]) -> Floats:
-    """float64[n, 2], least energy and cycles of layers of all images, of which some rows and
-    columns are made."""
-    left = tile_rounding(core, 1.0)
-    found = np.zeros((len(sizes), 2))
-    nests = [n for n, (i, *_) in enumerate(sizes) if network.layers[i].uses_macs]
-    for n, (i, rows, columns) in enumerate(sizes):
-        if not network.layers[i].uses_macs:
-            figures = _operator(network.layers[i], core, rows, columns)
-            found[n] = figures[0] * left.vectors, figures[1]
-    if nests:
-        loops = [_loops(network.layers[sizes[n][0]], *sizes[n][1:]) for n in nests]
-        bounds, windows = (np.array(part, np.int64) for part in zip(*loops, strict=True))
-        costs = layer_costs(*_in_buffer(core), bounds, windows)
-        spared = bounds.prod(axis=1, dtype=np.float64) * left.mac_pj
-        share = min(left.buffer, left.vectors)
-        costs[:, 0] = np.maximum(0.0, costs[:, 0] * share - spared)
-        found[nests] = costs
-    # of a mask's tiles none is left out of which some pair is seen
-    seen = np.array([layer.pairs[0] / layer.pairs[1] for layer in network.layers])
-    # tiles leave out results that nothing reads
-    seen[_partly_needed(network)] = 0.0
-    costs_seen: Floats = found * seen[[i for i, *_ in sizes]][:, None]
-    return costs_seen
+    def __init__(self, network: Network, sizes: list[_Size]) -> None:
+        layers = network.layers
+        self._nests = [n for n, (i, *_) in enumerate(sizes) if layers[i].uses_macs]
+        self._vectors = [n for n, (i, *_) in enumerate(sizes) if not layers[i].uses_macs]
+        some = [sizes[n] for n in self._vectors]
+        # accesses are rounded up once for all images where the layer runs by itself; weights are
+        # at hand or not
+        self._operators = [
+            ManyVectors(
+                [
+                    VectorTile(layers[i], layers[i].n * r, c, staged=True, resident=stays)
+                    for i, r, c in some
+                ]
+            )
+            for stays in (False, True)
+        ]
+        if self._nests:
+            loops = [_loops(layers[sizes[n][0]], *sizes[n][1:]) for n in self._nests]
+            parts = (np.array(part, np.int64) for part in zip(*loops, strict=True))
+            self._bounds, self._windows = parts
+        # of a mask's tiles none is left out of which some pair is seen
+        seen = np.array([layer.pairs[0] / layer.pairs[1] for layer in layers])
+        # tiles leave out results that nothing reads
+        seen[_partly_needed(network)] = 0.0
+        self._seen: Floats = seen[[i for i, *_ in sizes]][:, None]
 
-
-def _operator(layer: Layer, core: Hardware, rows: int, columns: int) -> tuple[float, float]:
-    """Energy and cycles of an operator of the vector unit, weights at hand or not."""
-    # accesses are rounded up once for all images where the layer runs by itself
-    costs = [
-        vector_cost(layer, core, layer.n * rows, columns, staged=True, resident=stays)
-        for stays in (False, True)
-    ]
-    energies = [cost.dynamic_pj - float(cost.energy_pj[-1].sum()) for cost in costs]
-    return min(energies), float(min(cost.latency_cycles for cost in costs))
+    def costs(self, core: Hardware) -> Floats:
+        """float64[n, 2], least energy without DRAM and without leakage, and cycles on one core."""
+        left = tile_rounding(core, 1.0)
+        found = np.zeros((len(self._seen), 2))
+        if self._vectors:
+            energies, cycles = zip(
+                *(one.costs(core, on_chip=True) for one in self._operators), strict=True
+            )
+            found[self._vectors, 0] = np.minimum(*energies) * left.vectors
+            found[self._vectors, 1] = np.minimum(*cycles)
+        if self._nests:
+            costs = layer_costs(*_in_buffer(core), self._bounds, self._windows)
+            spared = self._bounds.prod(axis=1, dtype=np.float64) * left.mac_pj
+            share = min(left.buffer, left.vectors)
+            costs[:, 0] = np.maximum(0.0, costs[:, 0] * share - spared)
+            found[self._nests] = costs
+        costs_seen: Floats = found * self._seen
+        return costs_seen
 
 
 def _loops(
