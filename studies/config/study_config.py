@@ -68,6 +68,7 @@ from .software import (
     choice_form,
     complete,
     complete_software,
+    of_plans,
     of_proofs,
     to_the_end,
 )
@@ -238,6 +239,7 @@ class StudyConfig(Section):
         waits
             for the one before it.
         software: how fusion plans and mappings of a design are searched.
+        certificate_plans: boxes of which all plans of ``joint`` are bounded at the end.
         executor: where trials run. Like ``round_limits``, it may be changed without starting a new
             study.
         storage: URL of a database that stores the study (default: a directory below ``runs``).
@@ -270,6 +272,7 @@ class StudyConfig(Section):
     batch_size: Annotated[int, whole(1, most=10_000)] = 8
     logical_workers: Annotated[int, _COUNT] = 1
     software: Annotated[Software, _SOFTWARE] = _SEARCHES
+    certificate_plans: Annotated[int, _CUTS.checked(of_plans)] = 0
     executor: Annotated[ExecutorChoice, section(ExecutorChoice)] = ExecutorChoice()
     round_limits: Annotated[RoundLimits, section(RoundLimits)] = _LIMITS
     storage: Annotated[Database | None, _STORAGE] = None

@@ -19,7 +19,7 @@ from archloom.studies.storage import Asked, Trial
 from .proposals import Proposals
 
 if TYPE_CHECKING:
-    from archloom.search.hardware.certify import Certificate
+    from archloom.search.hardware.certify import Certificate, LastEffort
 
 #: CPU seconds of learning after which a snapshot is worth its writing.
 WORTH_KEEPING_S: Final = 2.0
@@ -134,14 +134,14 @@ class Learning:
         return Proposed(asked, certificate, snapshot, *taken)
 
     def certificate(
-        self, cuts: int = 0, told: Callable[[int], None] = lambda _: None
+        self, effort: "LastEffort", told: Callable[[int], None] = lambda _: None
     ) -> "Certificate | None":
         """Return what is proven in the end, once everything is learned; None if nothing is.
 
-        Of a space in boxes ``cuts`` are cut once more; ``told`` hears of steps of the work.
+        ``told`` hears of steps of the work that the effort asks for.
         """
         self._tell()
-        return self._proposals.last_certificate(cuts, told)
+        return self._proposals.last_certificate(effort, told)
 
     def _snapshot(self) -> Snapshot | None:
         if self._unkept_s < WORTH_KEEPING_S:

@@ -14,6 +14,7 @@ from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from archloom.search.hardware.certify import LastEffort
 from archloom.space.design_space import Point
 from archloom.studies.storage import BASELINE, History, Store, Trial
 
@@ -259,19 +260,20 @@ class _Loop:
 
     def _certify(self) -> None:
         """Publish what is proven at the end, unless it is there as it was."""
-        cuts, number = self._study.config.certificate_cuts, self._learning.certificate_number
-        # with cuts at the end it says more than that of the same trials before a proposal
-        number = -2 - number if cuts else number
+        config, number = self._study.config, self._learning.certificate_number
+        effort = LastEffort(config.certificate_cuts, config.certificate_plans)
+        # with effort at the end it says more than that of the same trials before a proposal
+        number = -2 - number if effort.steps else number
         share = self._noted_share(number)
         if share is None:
             self._watch.begin(
                 f"learning from {self._learning.trials} trials, computing bounds of other designs",
-                cuts + self._learning.trials if cuts else None,
+                effort.steps + self._learning.trials if effort.steps else None,
             )
             # held-out networks are searched by workers, too
             first = (lambda: None) if self._study.context.held_out else self._executor.let_go
             told = partial(self._watch.advance, "")
-            work = partial(self._learning.certificate, cuts, told)
+            work = partial(self._learning.certificate, effort, told)
             certificate = self._beside_workers(work, first)
             self._watch.end()
             share = self._publish_certificate(number, certificate) if certificate else None

@@ -15,7 +15,7 @@ from ..errors import UserError
 
 if TYPE_CHECKING:
     from archloom.search.hardware import DesignProblem, HardwareOptimizer
-    from archloom.search.hardware.certify import Certificate
+    from archloom.search.hardware.certify import Certificate, LastEffort
 
 #: Times the effort before that a design gets which is searched again.
 DEEPER: Final = 10
@@ -222,10 +222,19 @@ class Proposals:
         """Return what bounds prove of the front; None if the space is not followed."""
         return self._pruner.certificate()
 
-    def last_certificate(self, cuts: int, told: Callable[[int], None]) -> "Certificate | None":
-        """Return the certificate once no trials follow, with so many boxes cut once more; ``told``
-        hears of steps of the work."""
-        return self._pruner.sharpened(cuts, told) if cuts else self._pruner.certificate()
+    def last_certificate(
+        self, effort: "LastEffort", told: Callable[[int], None]
+    ) -> "Certificate | None":
+        """Return the certificate once no trials follow, with more effort; ``told`` hears of steps
+        of the work."""
+        if not effort.steps:
+            return self._pruner.certificate()
+        spaces = None
+        if effort.plans:
+            from archloom.search.fusion.joint import PlanSpaces
+
+            spaces = PlanSpaces()
+        return self._pruner.sharpened(effort, told, spaces)
 
 
 def _says_nothing(trial: Trial) -> bool:

@@ -138,6 +138,19 @@ class Relaxation:
         )
         return Relaxed(hardware, slices, macs, area_mm2, tdp_w, leakage_pj)
 
+    def tiling_parameters(self, box: Box) -> list[int]:
+        """Return the parameters on which depends which tilings a planner looks at: the size of the
+        buffer before DRAM, and the meshes that tiles may fill; ascending.
+
+        Args:
+            box: in which the structure is decided.
+        """
+        structure, present = self._structure, self._structure.present(box)
+        formulas = [*structure.macs, *(side for i in present for side in structure.levels[i].mesh)]
+        for i in present[-2:-1]:
+            formulas += [*structure.levels[i].capacity, structure.levels[i].copies]
+        return sorted({i for formula in formulas for i in formula.reads})
+
     def _mac_counts(self, box: Box) -> Floats | None:
         """Return all numbers of MACs of designs of a box; None if they are too many."""
         sides = [self._boxed.values(side, box) for side in self._structure.macs]

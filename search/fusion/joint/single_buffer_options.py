@@ -224,7 +224,8 @@ class SingleBufferOptions(GroupOptions):
         columns, owners, places, times = self._running(placed)
         starts = _beginnings(owners, columns)
         # rounding may take as much off each energy, of all tiles of each kind of layer
-        rounded = np.bincount(owners[starts], np.add.reduceat(times, starts) + 2.0, len(placed))
+        each = np.add.reduceat(times, starts) + 2.0
+        rounded: Floats = np.bincount(owners[starts], each, len(placed)).astype(np.float64)
         weights, _, streamed, fetched, stored, _, _ = _moved(placed)
         firsts = np.searchsorted(owners, np.arange(len(placed) + 1))
         words = np.stack([weights + fetched, stored, streamed])

@@ -59,7 +59,7 @@ class LeastTiles:
         self._vectors = np.array(vectors, np.int64)
         some = [tiles[n] for n in vectors]
         self._operators = ManyVectors(
-            [VectorTile(layers[i], *size, staged=True, resident=stays) for i, *size, stays in some]
+            [VectorTile(layers[i], rows, columns, True, stays) for i, rows, columns, stays in some]
         )
 
     def costs(self, hardware: Hardware) -> Floats:

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .certificate import Certificate as Certificate, certificate_text as certificate_text
+    from .certificate import (
+        Certificate as Certificate,
+        LastEffort as LastEffort,
+        certificate_text as certificate_text,
+    )
     from .pruning import DominancePruner as DominancePruner
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators import Floats, HardwareCost
+from archloom.evaluators import Floats, HardwareCost, edp_js
 from archloom.evaluators.bounds import (
     EngineDemand,
     Relaxation,
@@ -22,10 +22,14 @@ from archloom.evaluators.bounds import (
 )
 from archloom.search.objectives import DesignCosts, design_costs
 from archloom.space import Infeasible
-from archloom.space.design_space import Box, BoxStructure, size
+from archloom.space.design_space import Box, BoxStructure, Point, size
+from archloom.space.hardware import pass_batch
 
 from ..problem import Candidate, DesignProblem
 from .open_boxes import OpenBox
+
+if TYPE_CHECKING:
+    from archloom.search.fusion.joint import PlanSpaces
 
 #: Relaxations of boxes that are remembered, some 3 kB each.
 _MOST_RELAXED: Final = 512
@@ -158,6 +162,51 @@ class BoxBounds:
             return None
         close = close.raised(tight)
         return replace(close, tight=True, design=tight.design, relaxed=None)
+
+    def positions(self, point: Point) -> tuple[int, ...]:
+        """Return where a design stands: which value each parameter has."""
+        return self._boxed.positions(self._boxed.space.canonical(point))
+
+    def deciding(self, box: Box) -> list[int]:
+        """Return the parameters with several values in a box on which depends which tilings there
+        are; none of a single design."""
+        every = self._relaxation.tiling_parameters(box)
+        return [i for i in every if box[i][1] - box[i][0] > 1]
+
+    def planned(self, found: BoundedBox, spaces: "PlanSpaces") -> BoundedBox | None:
+        """Return a box with the closest bounds, none below what all plans of the planner's space
+        take at the least; None if no design in it keeps the limits.
+
+        With the closest bounds alone where the first design of the box keeps not all rules of the
+        template, so that it is not known which tilings there are.
+
+        Raises:
+            ValueError: a box of designs with unlike tilings, see :meth:`deciding`.
+        """
+        if self.deciding(found.box):
+            raise ValueError("only a box of designs with the same tilings has bounds of plans")
+        close, point = self.closest(found), self._boxed.point(found.box)
+        design = self._problem.space.build(point)
+        if close is None or isinstance(design, Infeasible):
+            return close
+        relaxed = self._within_caps(self._relaxation.of(found.box))
+        relaxed = relaxed.only(np.isin(relaxed.slices, close.slices))
+        networks = self._problem.networks_at(point)
+        leakage_pj = float(relaxed.leakage_pj.min())
+        plans = [spaces.least(n, design, relaxed.hardware, leakage_pj) for n in networks]
+        # leakage is counted
+        free = replace(relaxed, leakage_pj=0.0 * relaxed.leakage_pj)
+        demands = [EngineDemand(0.0, 0.0) for _ in self._problem.sharing]
+        least = self._bounded(found.box, free, [one[:2] for one in plans], demands)
+        if least is None:
+            return None
+        edps = {
+            network.name: edp_js(one.product, 1.0, design, pass_batch(network, design))
+            for network, one in zip(networks, plans, strict=True)
+        }
+        raised = least.raised(close)
+        bounds = np.maximum(raised.bounds, self._problem.objective_set.least(edps))
+        return replace(raised, bounds=bounds, tight=True, design=close.design, relaxed=None)
 
     def known(self, found: OpenBox) -> BoundedBox:
         """Return a box of a table, with what was left out of that."""

@@ -9,7 +9,7 @@ no feasible design.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from ..problem import DesignProblem
 from .box_bounds import BoundedBox, BoxBounds
 from .open_boxes import BoxTable, OpenBox
 from .sharpening import Sharpener
+
+if TYPE_CHECKING:
+    from archloom.search.fusion.joint import PlanSpaces
 
 #: Boxes in which the structure of designs is decided; a space with more is not covered.
 _MOST_ROOTS: Final = 4096
@@ -155,11 +158,17 @@ class BoxBranchAndBound:
         points = [self._boxed.point(tuple((at, at + 1) for at in one)) for one in self._settled]
         return list({self._boxed.space.point_key(point): point for point in points}.items())
 
-    def closest(self, point: Point) -> Floats | None:
-        """Return float64[m], the closest bounds of a design; None if it keeps not all limits."""
+    def closest(self, point: Point, spaces: "PlanSpaces | None" = None) -> Floats | None:
+        """Return float64[m], the closest bounds of a design; None if it keeps not all limits.
+
+        With ``spaces`` they hold for the plans of the planner's space.
+        """
         positions = self._boxed.positions(self._boxed.space.canonical(point))
         found = self._bounds.first(tuple((at, at + 1) for at in positions))
-        close = None if found is None else self._bounds.closest(found)
+        if found is None:
+            return None
+        bounds = self._bounds
+        close = bounds.closest(found) if spaces is None else bounds.planned(found, spaces)
         return None if close is None else close.bounds[0]
 
     def state(self) -> dict[str, Any]:

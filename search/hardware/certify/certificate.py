@@ -47,15 +47,33 @@ if TYPE_CHECKING:
 #: What a certificate counts, and what those of older versions do not have.
 _COUNTS: Final = (
     "points", "feasible", "measured", "open", "boxes", "undecided", "members", "settled_members",
-    "cuts",
+    "cuts", "plans",
 )  # fmt: skip
-_AT_THE_END: Final = ("cuts", "share_uncut")
+_AT_THE_END: Final = ("cuts", "share_uncut", "plans", "share_any_plan")
 _LATER: Final = (
     "boxes", "undecided", "members", "settled_members", "ceiling_any_budget", *_AT_THE_END,
 )  # fmt: skip
 
 #: The corner of a hypervolume lies this far beyond the worst cost or bound that it counts.
 _REFERENCE_FACTOR: Final = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class LastEffort:
+    """What a certificate may take once no trials follow.
+
+    Attributes:
+        cuts: boxes that are cut once more, at the most.
+        plans: boxes and designs of which all plans of the planner's space are bounded, at the most.
+    """
+
+    cuts: int = 0
+    plans: int = 0
+
+    @property
+    def steps(self) -> int:
+        """Steps of the work, those of measured designs aside."""
+        return self.cuts + self.plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +99,9 @@ class Certificate:
             undecided.
         cuts: boxes that were cut once more when the study was over; None if none was to be.
         share_uncut: what :attr:`share` would be without them.
+        plans: boxes and designs of which all plans of the planner's space were bounded when the
+            study was over: their bounds hold for these plans alone; None if none was to be.
+        share_any_plan: what :attr:`share` would be with bounds of any plans.
 
     Raises:
         ValueError: a count that is no whole number from 0 on, or a hypervolume that is none.
@@ -100,6 +121,8 @@ class Certificate:
     ceiling_any_budget: float | None = None
     cuts: int | None = None
     share_uncut: float | None = None
+    plans: int | None = None
+    share_any_plan: float | None = None
 
     def __post_init__(self) -> None:
         for name in _COUNTS:
@@ -108,7 +131,7 @@ class Certificate:
                 continue
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
                 raise ValueError(f"{name} is {count!r}, must be a whole number of at least 0")
-        for name in ("volume", "ceiling", "ceiling_any_budget", "share_uncut"):
+        for name in ("volume", "ceiling", "ceiling_any_budget", "share_uncut", "share_any_plan"):
             volume = getattr(self, name)
             if volume is None and name in _LATER:
                 continue
@@ -232,9 +255,10 @@ def _at_this_budget(proof: "Certificate") -> str:
         return (
             f"Front proven at this budget: of {space}, {proof.measured:,} were evaluated with the "
             f"full budget, and the lower bounds of the other {proof.excluded:,} are dominated, so "
-            f"none of them can join the front. {_MEASURED}"
+            f"none of them can join the front.{_of_plans(proof)} {_MEASURED}"
         )
     boxes = f", in {proof.boxes:,} boxes" if proof.boxes else ""
+    plans = _of_plans(proof)
     cut_again = (
         f" Without the {proof.cuts:,} cuts at the end it would be {100 * proof.share_uncut:.1f}%."
         if proof.cuts and proof.share_uncut is not None
@@ -245,7 +269,18 @@ def _at_this_budget(proof: "Certificate") -> str:
         f"possible hypervolume (reference point: {_REFERENCE_FACTOR:g} x the worst cost or lower "
         f"bound of each objective). Of {space}, {proof.measured:,} were evaluated with the full "
         f"budget, {proof.excluded:,} cannot join the front because their lower bounds are "
-        f"dominated, and {proof.open:,}{boxes} still could.{cut_again} {_MEASURED}"
+        f"dominated, and {proof.open:,}{boxes} still could.{cut_again}{plans} {_MEASURED}"
+    )
+
+
+def _of_plans(proof: "Certificate") -> str:
+    """Say which bounds hold for plans of the planner's space alone."""
+    if not proof.plans or proof.share_any_plan is None:
+        return ""
+    return (
+        f" Bounds of {proof.plans:,} boxes and designs hold for the plans of the search space of "
+        "the planner joint (docs/explanation/joint.md). With bounds of all plans whatsoever, "
+        f"{100 * proof.share_any_plan:.1f}% would be certified."
     )
 
 

@@ -76,6 +76,14 @@ class CostIntervals:
         """Whether anything is known of a design."""
         return key in self._known
 
+    def measured(self) -> list[str]:
+        """Return the keys of the designs that count as measured."""
+        return [key for key, one in self._known.items() if one.measured]
+
+    def raise_least(self, key: str, least: Sequence[float]) -> None:
+        """Add lower bounds of a known design; what was measured is attained, whatever they say."""
+        self.add(key, tuple(map(min, least, self._known[key].cost)), None, True)
+
     def undecided_designs(self, front: Floats) -> tuple[list[str], Floats]:
         """Return the keys of measured designs that may still change a front, and their bounds."""
         least = self._rows([one.least for one in self._known.values()])

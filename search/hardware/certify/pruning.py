@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,12 @@ from ...pareto import dominated_by, non_dominated
 from ..problem import Candidate, DesignProblem
 from ..protocol import Observation
 from .branch_and_bound import BoxBranchAndBound
-from .certificate import Certificate, front_certificate
+from .certificate import Certificate, LastEffort, front_certificate
 from .intervals import CostIntervals
+from .sharpening import Sharpener
+
+if TYPE_CHECKING:
+    from archloom.search.fusion.joint import PlanSpaces
 
 #: Ratio of cost to bound that is expected before any result.
 _FIRST_RATIO = 1.2
@@ -232,36 +236,86 @@ class DominancePruner:
             undecided=self._intervals.undecided(self._front),
         )
 
-    def sharpened(self, cuts: int, told: Callable[[int], None]) -> Certificate | None:
-        """Return :meth:`certificate` with boxes cut once more, so many at the most; what the study
-        goes on from is not changed.
+    def sharpened(
+        self,
+        effort: LastEffort,
+        told: Callable[[int], None],
+        spaces: "PlanSpaces | None" = None,
+    ) -> Certificate | None:
+        """Return :meth:`certificate` with more effort; what the study goes on from is not changed.
 
-        Of an enumerated space, all designs of which have bounds of their own, it is the same.
+        Cuts leave an enumerated space as it is, all designs of which have bounds of their own.
 
         Args:
-            cuts: boxes to cut.
-            told: hears of steps of the work, as many as cuts and measured designs at the most.
+            effort: how much more.
+            told: hears of steps of the work, at most as many as the effort has and as designs were
+                measured.
+            spaces: of the planner's plans; None where these have no bounds.
         """
-        before = self.certificate()
-        if before is None or not self._boxes or not before.reference:
+        before, boxes = self.certificate(), self._boxes
+        plans = effort.plans if spaces is not None else 0
+        if boxes is None and plans and self._problem.enumerable:
+            boxes = self._in_boxes()
+        if before is None or boxes is None or not before.reference:
             return before
-        left = self._boxes.sharpener(before.reference).run(cuts, told)
-        intervals = self._intervals.copy()
-        for key, point in self._boxes.settled():
-            close = self._boxes.closest(point)
+        sharpener, after = boxes.sharpener(before.reference), before
+        if self._boxes and effort.cuts:
+            sharpener.run(effort.cuts, told)
+            after = self._after(before, boxes, sharpener)
+            after = replace(after, cuts=sharpener.left().cuts, share_uncut=before.share)
+        if spaces is None or not plans:
+            return after
+        sharpener.bound_plans(spaces, plans, told)
+        planned = self._after(before, boxes, sharpener, spaces, told)
+        return replace(
+            planned,
+            cuts=after.cuts,
+            share_uncut=after.share_uncut,
+            plans=sharpener.left().plans,
+            share_any_plan=after.share,
+        )
+
+    def _in_boxes(self) -> BoxBranchAndBound | None:
+        """Return the boxes of an enumerated space, none of which is cut yet."""
+        boxes = BoxBranchAndBound(self._problem)
+        for key in self._intervals.measured():
+            boxes.settle(self._candidates[self._rows[key]].point)
+        boxes.hold_against(self._front)
+        return boxes if boxes.possible else None
+
+    def _after(
+        self,
+        before: Certificate,
+        boxes: BoxBranchAndBound,
+        sharpener: Sharpener,
+        spaces: "PlanSpaces | None" = None,
+        told: Callable[[int], None] = lambda _: None,
+    ) -> Certificate:
+        """Return the certificate with what a sharpener left of the boxes."""
+        intervals, left = self._intervals.copy(), sharpener.left()
+        for key, point in boxes.settled():
+            close = boxes.closest(point, spaces)
             if close is not None and intervals.knows(key):
-                intervals.add(key, close.tolist(), None, True)
+                intervals.raise_least(key, close.tolist())
             told(1)
-        after = front_certificate(
+        undecided, infeasible = intervals.undecided(self._front), left.infeasible
+        bounds, in_boxes = left.bounds, (left.points, left.boxes)
+        if not self._boxes:
+            # each design has bounds of its own, and those of its box
+            rows = np.flatnonzero(self._undominated)
+            of_boxes = sharpener.least([self._candidates[row].point for row in rows])
+            bounds = np.maximum(self._bounds[rows], of_boxes)
+            bounds = bounds[np.isfinite(bounds).all(axis=1) & ~dominated_by(self._front, bounds)]
+            infeasible = 0
+        return front_certificate(
             points=before.points,
-            feasible=before.feasible - left.infeasible,
+            feasible=before.feasible - infeasible,
             measured=self.measured,
             front=self._front,
-            bounds=left.bounds,
-            undecided=intervals.undecided(self._front),
-            in_boxes=(left.points, left.boxes),
+            bounds=bounds,
+            undecided=undecided,
+            in_boxes=in_boxes if self._boxes else None,
         )
-        return replace(after, cuts=left.cuts, share_uncut=before.share)
 
     def _certificate_of(self, boxes: BoxBranchAndBound) -> Certificate:
         left, points = boxes.open_boxes(), self._problem.space.cardinality

@@ -7,19 +7,22 @@ equal parts, since it stays open until all of them are cut. So a box counts most
 reach far. Boxes get the closest bounds there are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators import Floats
-from archloom.space.design_space import Box, cut, size
+from archloom.space.design_space import Box, Point, cut, size
 
 from ...pareto import dominated_by
 from .box_bounds import BoundedBox, BoxBounds
+
+if TYPE_CHECKING:
+    from archloom.search.fusion.joint import PlanSpaces
 
 #: Points that are drawn, and rounds of as many draws before fewer have to do.
 _POINTS: Final = 4096
@@ -45,6 +48,7 @@ class Sharpened:
         bounds: float64[k, m], lower bounds of all designs there.
         infeasible: points that turned out to keep not all rules, caps and limits.
         cuts: how many boxes were cut.
+        plans: of how many boxes plans were bounded.
     """
 
     boxes: int
@@ -52,6 +56,7 @@ class Sharpened:
     bounds: Floats
     infeasible: int
     cuts: int
+    plans: int
 
 
 class Sharpener:
@@ -80,29 +85,64 @@ class Sharpener:
         self._reached = [self._reach(box) for box in self._boxes]
         #: for each parameter what cuts of it gained, and how many there were
         self._gains: dict[int, tuple[float, int]] = {}
-        self._infeasible = self._cuts = 0
+        self._infeasible = self._cuts = self._plans = 0
+        self._spaces: PlanSpaces | None = None
 
-    def run(self, cuts: int, told: Callable[[int], None]) -> Sharpened:
-        """Cut up to so many boxes, and return what is left; ``told`` hears of steps of the work,
-        of which there are as many as cuts at the most.
+    def run(self, cuts: int, told: Callable[[int], None]) -> None:
+        """Cut up to so many boxes; ``told`` hears of steps of the work, of which there are as many
+        as cuts at the most.
         """
         # two parts of a box take as long as two boxes
-        left = 2 * cuts
+        self._follow(2 * cuts, 2, told)
+
+    def bound_plans(self, spaces: "PlanSpaces", most: int, told: Callable[[int], None]) -> None:
+        """Bound all plans of the planner's space for up to so many boxes, and cut these further.
+
+        Args:
+            spaces: of the networks.
+            most: boxes.
+            told: hears of steps of the work, of which there are as many at the most.
+        """
+        self._spaces = spaces
+        self._close[:] = False
+        self._gains.clear()
+        self._plans = most - self._follow(most, 1, told)
+
+    def _follow(self, left: int, step: int, told: Callable[[int], None]) -> int:
+        """Give the closest bounds to the best boxes, so many, and cut those that have them; return
+        how many were not given. So many make a ``step`` of which ``told`` hears."""
         while left > 0 and (rows := self._best(left)):
-            new: list[BoundedBox] = []
+            new: list[tuple[BoundedBox, bool]] = []
             before = left
             for row in rows:
-                if self._close[row]:
-                    new += self._parts(row)
+                box = self._boxes[row]
+                unlike = self._bounds.deciding(box.box) if self._spaces else []
+                if unlike:
+                    new += [
+                        (part, False) for part in self._cut(box, self._parameter(box.box, unlike))
+                    ]
+                elif self._close[row]:
+                    new += [(part, True) for part in self._parts(row)]
                     self._cuts += 1
                     left -= 2
                 else:
-                    close = self._closest(self._boxes[row])
-                    new += [] if close is None else [close]
+                    close = self._closest(box)
+                    new += [] if close is None else [(close, True)]
                     left -= 1
             self._replace(rows, new)
-            told(before // 2 - max(left, 0) // 2)
-        return self._sharpened()
+            told(before // step - max(left, 0) // step)
+        return max(left, 0)
+
+    def least(self, points: Sequence[Point]) -> Floats:
+        """Return float64[n, m], bounds of designs by the boxes that are left; infinite of those
+        that are in none of them."""
+        at = np.array([self._bounds.positions(point) for point in points], np.int64)
+        found = np.full((len(points), self._front.shape[1]), inf)
+        for box in self._boxes if points else ():
+            runs = np.array(box.box)
+            inside = ((runs[:, 0] <= at) & (at < runs[:, 1])).all(axis=1)
+            found[inside] = box.bounds.min(axis=0)
+        return found
 
     def _best(self, left: int) -> list[int]:
         """Return the boxes that count most, none of which is a design with the closest bounds."""
@@ -118,50 +158,57 @@ class Sharpener:
         order = np.argsort(-score, kind="stable")[: min(_AT_ONCE, -(-left // 2))]
         return [int(row) for row in order if score[row] > 0]
 
-    def _replace(self, rows: list[int], new: list[BoundedBox]) -> None:
-        """Put boxes with the closest bounds in the place of others."""
+    def _replace(self, rows: list[int], new: list[tuple[BoundedBox, bool]]) -> None:
+        """Put boxes in the place of others, each with whether it has the closest bounds."""
         kept = np.setdiff1d(np.arange(len(self._boxes)), rows)
-        self._boxes = [self._boxes[row] for row in kept] + new
-        self._close = np.append(self._close[kept], np.ones(len(new), np.bool_))
-        self._reached = [self._reached[row] for row in kept] + [self._reach(box) for box in new]
+        self._boxes = [self._boxes[row] for row in kept] + [box for box, _ in new]
+        self._close = np.append(self._close[kept], np.array([close for _, close in new], np.bool_))
+        self._reached = [self._reached[row] for row in kept] + [self._reach(box) for box, _ in new]
 
     def _closest(self, box: BoundedBox) -> BoundedBox | None:
         """Return a box with the closest bounds, None if nothing of it is left."""
-        close = self._bounds.closest(box)
+        if self._spaces is None:
+            close = self._bounds.closest(box)
+        else:
+            close = self._bounds.planned(box, self._spaces)
         if close is None:
             self._infeasible += size(box.box)
             return None
         return self._left(close)
 
     def _parts(self, row: int) -> list[BoundedBox]:
-        """Cut a box in the middle of one parameter; return what is left of its parts."""
+        """Cut a box; return what is left of its parts, with the closest bounds."""
         found, before = self._boxes[row], len(self._reached[row])
         parameter = self._parameter(found.box)
+        close = [self._closest(part) for part in self._cut(found, parameter)]
+        parts = [part for part in close if part is not None]
+        after = sum(len(self._reach(part)) for part in parts)
+        gain, count = self._gains.get(parameter, (0.0, 0))
+        self._gains[parameter] = gain + 2.0 - after / max(before, 1), count + 1
+        return parts
+
+    def _cut(self, found: BoundedBox, parameter: int) -> list[BoundedBox]:
+        """Cut a box in the middle of one parameter; return what is left of its parts."""
         start, stop = found.box[parameter]
-        parts, after = [], 0
+        parts = []
         for box in cut(found.box, parameter, (start + stop) // 2):
             part = self._bounds.first(box)
             if part is None:
                 self._infeasible += size(box)
                 continue
             left = self._left(part.raised(found))
-            close = None if left is None else self._closest(left)
-            if close is not None:
-                parts.append(close)
-                after += len(self._reach(close))
-        gain, count = self._gains.get(parameter, (0.0, 0))
-        self._gains[parameter] = gain + 2.0 - after / max(before, 1), count + 1
+            parts += [] if left is None else [left]
         return parts
 
-    def _parameter(self, box: Box) -> int:
+    def _parameter(self, box: Box, some: Collection[int] | None = None) -> int:
         """Return the parameter to cut: that which gained most per cut so far (pseudo-costs, as
-        while the study runs).
+        while the study runs); one of ``some`` if they are given.
         """
         best, most = -1, -inf
         for i, (start, stop) in enumerate(box):
             gain, count = self._gains.get(i, (0.0, 0))
             worth = gain / count if count >= _TRIALS else inf
-            if stop - start > 1 and worth > most:
+            if stop - start > 1 and worth > most and (some is None or i in some):
                 best, most = i, worth
         return best
 
@@ -201,9 +248,10 @@ class Sharpener:
             below &= box.logs[:, j : j + 1] <= self._points[:, j]
         return np.flatnonzero(below.any(axis=0))
 
-    def _sharpened(self) -> Sharpened:
+    def left(self) -> Sharpened:
+        """Return what is left of the boxes."""
         boxes = self._boxes
         points = sum(size(box.box) - self._measured(box.box) for box in boxes)
         rows = [box.bounds for box in boxes]
         bounds = np.vstack(rows) if rows else self._front[:0]
-        return Sharpened(len(boxes), points, bounds, self._infeasible, self._cuts)
+        return Sharpened(len(boxes), points, bounds, self._infeasible, self._cuts, self._plans)

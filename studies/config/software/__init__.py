@@ -17,7 +17,11 @@ if TYPE_CHECKING:
         choice_form as choice_form,
         complete as complete,
     )
-    from .exact_mode import of_proofs as of_proofs, to_the_end as to_the_end
+    from .exact_mode import (
+        of_plans as of_plans,
+        of_proofs as of_proofs,
+        to_the_end as to_the_end,
+    )
     from .section import (
         SOFTWARE as SOFTWARE,
         Software as Software,

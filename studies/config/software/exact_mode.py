@@ -1,4 +1,4 @@
-"""What ``mode: exact`` asks of other keys of a study file."""
+"""What proofs ask of other keys of a study file: those of ``mode: exact``, and of plans."""
 
 from ..sections import Reading
 from .component_choice import Choice
@@ -30,3 +30,24 @@ def of_proofs(effort: int, beside: Reading) -> int:
             "gives; set mode: exact, or leave effort out"
         )
     return effort
+
+
+def of_plans(boxes: int, beside: Reading) -> int:
+    """Refuse to bound plans of another planner than ``joint``.
+
+    Raises:
+        ValueError: a number above 0 with another planner, or with tenants.
+    """
+    software = beside.before.get("software")
+    fusion = "joint" if software is None else software.fusion
+    if boxes and fusion != "joint":
+        raise ValueError(
+            f"{boxes} asks for bounds of the plans of joint, but the planner is {fusion}; set "
+            "software.fusion: joint, or leave certificate_plans out"
+        )
+    if boxes and beside.before.get("tenants"):
+        raise ValueError(
+            f"{boxes} asks for bounds of plans on a whole chip, which tenants share; leave "
+            "certificate_plans out"
+        )
+    return boxes

@@ -5,7 +5,8 @@
 rise; ``core_tilings.py`` those bounds on several cores (``core_turns.py``), and ``nest_bounds.py``
 those of all nests around a group (``nest_prices.py``).
 ``space_bound.py`` has the least EDP of all paths of such steps, and prices steps until it is near
-that of the best plan; ``small_networks.py`` lists all options of a small network, nests as well.
+that of the best plan; ``plan_space.py`` has that least on one design after another, without prices;
+``small_networks.py`` lists all options of a small network, nests as well.
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .core_tilings import CoreTilings as CoreTilings
+    from .plan_space import LeastOfPlans as LeastOfPlans, PlanSpaces as PlanSpaces
     from .small_networks import prove_best as prove_best
     from .space_bound import prove_space as prove_space
     from .step_bounds import unbounded as unbounded

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators import Ints, access_costs
+from archloom.evaluators.bounds import closest_pass_bounds
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import MappingProblem
 from archloom.search.fusion.joint.tilings import TilingSums, joined_sums, moved_prices
 from archloom.search.fusion.tiling import LeastTiles, even_sides
-from archloom.space import Infeasible
-from archloom.space.hardware import Hardware, fusion_cores, pass_batch
+from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
 from archloom.space.workload import Network
 
 from ...plan_evaluator import MemoizedPlanEvaluator
@@ -63,8 +63,9 @@ class PlanSpaces:
 
     def least(
         self, network: Network, design: Hardware, relaxed: Hardware, leakage_pj: float
-    ) -> LeastOfPlans | None:
-        """Return bounds of all plans of a network; None where such plans have none.
+    ) -> LeastOfPlans:
+        """Return bounds of all plans of a network: those of any plan whatsoever where the plans of
+        this planner have none of their own.
 
         Args:
             network: that runs.
@@ -76,22 +77,24 @@ class PlanSpaces:
         Raises:
             ValueError: the relaxed hardware has a shared buffer of another size than the design.
         """
-        cores = fusion_cores(design)
-        if isinstance(cores, Infeasible) or cores.count > 1:
-            return None
-        words = buffer_words(design)
-        if buffer_words(relaxed) != words:
+        if (words := buffer_words(design)) != buffer_words(relaxed):
             raise ValueError(f"relaxed buffer of {buffer_words(relaxed)} words, {words} in designs")
-        network = network.with_batch(pass_batch(network, design))
-        sides = even_sides(design)
-        key = (network, words, design.levels[-2].keeps, design.word_bits)
+        whole = network.with_batch(pass_batch(network, design))
+        key = (whole, words, design.levels[-2].keeps, design.word_bits)
         if key not in self._spaces:
-            why = unbounded(network, design)
-            self._spaces[key] = None if why else _PlanSpace(network, design)
-        space, alike = self._spaces[key], fusion_cores(relaxed)
-        if space is None or isinstance(alike, Infeasible) or alike.count > 1:
-            return None
-        return _OnDesign(space, sides, relaxed, leakage_pj).least()
+            on_one = _shares_one_buffer(design) and unbounded(whole, design) is None
+            self._spaces[key] = _PlanSpace(whole, design) if on_one else None
+        space = self._spaces[key]
+        if space is not None and _shares_one_buffer(relaxed):
+            return _OnDesign(space, even_sides(design), relaxed, leakage_pj).least()
+        energy_pj, cycles = closest_pass_bounds(network, relaxed, "any")
+        energy_pj += cycles * leakage_pj
+        return LeastOfPlans(energy_pj, cycles, energy_pj * cycles)
+
+
+def _shares_one_buffer(hardware: Hardware) -> bool:
+    cores = fusion_cores(hardware)
+    return isinstance(cores, Cores) and cores.count == 1
 
 
 class _Listed(NamedTuple):
@@ -298,4 +301,4 @@ _NONE: Final = _Listed(np.zeros(0, np.int64), np.zeros(0, np.int64), None)
 
 
 def _unmapped(problem: MappingProblem) -> NoReturn:
-    raise AssertionError(f"bounds need no mapping of {problem.layer.name}")
+    raise AssertionError(f"bounds need no mapping: {problem}")
