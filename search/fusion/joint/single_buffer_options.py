@@ -39,7 +39,7 @@ from .tilings import (
 )
 
 #: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
-_UNEVEN_RATIO: Final = 1.03
+UNEVEN_RATIO: Final = 1.03
 
 
 class SingleBufferOptions(GroupOptions):
@@ -166,7 +166,7 @@ class SingleBufferOptions(GroupOptions):
             exact, least = (self._costs.of(sizes, stay, cut)[1].tolist() for cut in (False, True))
             self._alone_cycles = exact, least
         exact, least = self._alone_cycles
-        return sum(exact[i] for i in layers) > _UNEVEN_RATIO * sum(least[i] for i in layers)
+        return sum(exact[i] for i in layers) > UNEVEN_RATIO * sum(least[i] for i in layers)
 
     def _priced(self, placed: Sequence[PlacedTiling]) -> OptionBatch:
         """Add up the tiles of each kind of layer, and what moves; cycles as of exact factors."""
@@ -192,8 +192,7 @@ class SingleBufferOptions(GroupOptions):
 
         Args:
             kind: of edges.
-            sides: of tiles that fill meshes, whether layers gain by them or not; None for all other
-                tilings.
+            sides: of tiles that fill meshes; None for all other tilings.
         """
         if self._masked(kind):
             return None

@@ -8,7 +8,8 @@ import pytest
 from archloom.evaluators.hardware import access_costs
 from archloom.evaluators.loopnest.layer_cost import whole_pj
 from archloom.evaluators.loopnest.vector_unit import (
-    StreamedVectors,
+    ManyVectors,
+    VectorTile,
     vector_cost,
     vector_least,
 )
@@ -226,9 +227,30 @@ def test_tiles_take_at_least_what_the_whole_operator_takes_of_the_buffer(layer):
 def test_many_streamed_operators_cost_what_each_of_them_costs() -> None:
     layers = [layer for layer in network("llama3_8b_prefill").layers if layer.vector][:12]
     layers += [layer for layer in network("unet").layers if layer.vector]
-    streamed = StreamedVectors(layers)
+    whole = [VectorTile(one, one.p, one.q, staged=False) for one in layers]
+    streamed = ManyVectors(whole)
     for hardware in (edge(), eyeriss_like(), edge()):
         energy, cycles = streamed.costs(hardware)
         alone = [vector_cost(one, hardware, one.p, one.q, staged=False) for one in layers]
         assert energy.tolist() == [one.dynamic_pj for one in alone]
         assert cycles.tolist() == [one.latency_cycles for one in alone]
+
+
+def test_many_tiles_cost_what_each_of_them_costs() -> None:
+    layers = [layer for layer in network("unet").layers if layer.vector]
+    layers += [layer for layer in network("llama3_8b_prefill").layers if layer.vector][:12]
+    tiles = [
+        VectorTile(layer, -(-layer.p // 2), layer.q, staged=True, resident=stays)
+        for layer in layers
+        for stays in (False, True)
+    ]
+    together = ManyVectors(tiles)
+    for hardware in (edge(), eyeriss_like(), edge()):
+        energy, cycles = together.costs(hardware, on_chip=True)
+        costs = [
+            vector_cost(tile.layer, hardware, tile.rows, tile.columns, True, tile.resident)
+            for tile in tiles
+        ]
+        on_chip = [cost.dynamic_pj - float(cost.energy_pj[-1].sum()) for cost in costs]
+        assert energy.tolist() == on_chip
+        assert cycles.tolist() == [cost.latency_cycles for cost in costs]

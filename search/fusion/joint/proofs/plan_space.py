@@ -2,9 +2,8 @@
 
 :mod:`.space_bound` bounds the plans of one design. Which tilings fit a buffer, and what they add
 up, is the same on all designs with such a buffer; so it is worked out once here, and a design adds
-prices. Steps are bounded as a whole, and by tiling once they lie on the path of least product. The
-tilings that fill meshes count whether layers gain by them or not, so no plan of a design is left
-out. Nests, and layers by themselves, count by what steps cost at the least as a whole.
+prices. Steps are bounded as a whole, and by tiling once they lie on the path of least product.
+Nests, and layers by themselves, count by what steps cost at the least as a whole.
 
 By theorem 1 of docs/explanation/large_spaces.md the bounds of a relaxed hardware hold for all
 designs of a box, if the same tilings fit them (docs/explanation/joint.md).
@@ -22,13 +21,13 @@ from archloom.evaluators.bounds import closest_pass_bounds
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import MappingProblem
 from archloom.search.fusion.joint.tilings import TilingSums, joined_sums, moved_prices
-from archloom.search.fusion.tiling import LeastTiles, even_sides
+from archloom.search.fusion.tiling import LayerTile, LeastTiles, TileEstimates, even_sides
 from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
 from archloom.space.workload import Network
 
 from ...plan_evaluator import MemoizedPlanEvaluator
 from ..shortest_path import LeastProductPaths
-from ..single_buffer_options import SingleBufferOptions
+from ..single_buffer_options import UNEVEN_RATIO, SingleBufferOptions
 from .step_bounds import WholeSteps, unbounded
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -38,6 +37,10 @@ _MOST_KINDS: Final = 8192
 
 #: steps are listed together that lie on paths of at most so much more energy x latency (ours)
 _NEAR: Final = 1e-3
+
+
+#: relative difference of sums in another order
+_SUMS: Final = 1e-9
 
 
 class LeastOfPlans(NamedTuple):
@@ -86,7 +89,7 @@ class PlanSpaces:
             self._spaces[key] = _PlanSpace(whole, design) if on_one else None
         space = self._spaces[key]
         if space is not None and _shares_one_buffer(relaxed):
-            return _OnDesign(space, even_sides(design), relaxed, leakage_pj).least()
+            return _OnDesign(space, design, relaxed, leakage_pj).least()
         energy_pj, cycles = closest_pass_bounds(network, relaxed, "any")
         energy_pj += cycles * leakage_pj
         return LeastOfPlans(energy_pj, cycles, energy_pj * cycles)
@@ -175,15 +178,40 @@ class _PlanSpace:
         self._add_sizes(new)
         return new
 
-    def fill(self, sides: tuple[int, ...]) -> _Listed:
-        """List and return the tiles with some sides of all kinds that are listed, as far as they
-        were not."""
+    def uneven(self, design: Hardware, relaxed: Hardware) -> Flags:
+        """Return bool[K], kinds of which the tilings of some design include those that fill meshes.
+
+        With less time for what layers do at the least, more of them are uneven: sums of larger
+        figures and of smaller ones, over each other, fall by the same amount.
+
+        Args:
+            design: one of the designs, which all have its meshes.
+            relaxed: no layer takes less than there on any of them.
+        """
+        layers = self._network.layers
+        tiles: list[LayerTile] = [(i, of.p, of.q, True) for i, of in enumerate(layers)]
+        exact, least = (
+            np.array(
+                [cycles for _, cycles in TileEstimates(self._network, hardware).of(tiles, cut)]
+            )
+            for hardware, cut in ((design, False), (relaxed, True))
+        )
+        running = self.edges.running
+        sums = (exact[:, None] * running).sum(axis=0), (least[:, None] * running).sum(axis=0)
+        uneven: Flags = sums[0] > UNEVEN_RATIO * (1 - _SUMS) * sums[1]
+        return uneven
+
+    def fill(self, sides: tuple[int, ...], uneven: Flags) -> _Listed:
+        """List and return the tiles with some sides of all kinds that are listed and uneven, or fit
+        nowhere else, as far as they were not."""
         if sides not in self.filling:
             none = np.zeros(len(self.bare), np.bool_)
             self.filling[sides] = _Filling(_NONE, none, none.copy())
         before = self.filling[sides]
         found = dict[int, TilingSums]()
-        for kind in np.flatnonzero(self.is_listed & ~before.is_listed).tolist():
+        for kind in np.flatnonzero(
+            self.is_listed & (uneven | self.bare) & ~before.is_listed
+        ).tolist():
             sums = self._options.tiling_sums(kind, sides)
             assert sums is not None, "it was listed, so nothing is masked"
             found[kind] = sums
@@ -230,15 +258,16 @@ class _OnDesign:
 
     Args:
         space: its tilings.
-        sides: of tiles that fill the meshes.
-        hardware: the design, or what stands for several.
+        design: one of the designs.
+        hardware: what stands for all of them.
         leakage_pj: of the chip in a cycle, besides that of the hardware.
     """
 
     def __init__(
-        self, space: _PlanSpace, sides: tuple[int, ...], hardware: Hardware, leakage_pj: float
+        self, space: _PlanSpace, design: Hardware, hardware: Hardware, leakage_pj: float
     ) -> None:
-        self._space, self._sides, self._hardware = space, sides, hardware
+        self._space, self._hardware = space, hardware
+        self._sides, self._uneven = even_sides(design), space.uneven(design, hardware)
         self._prices = moved_prices(hardware)
         self._leakage_pj = access_costs(hardware).leakage_pj_per_cycle + leakage_pj
         self._figures = space.whole.least(hardware)
@@ -249,8 +278,8 @@ class _OnDesign:
         edges = space.edges
         starts, ends = edges.edges.starts, edges.edges.ends
         self._paths = LeastProductPaths(edges.cuts, starts, ends, edges.kinds, edges.burdens)
-        space.fill(sides)
-        self._add(space.listed, space.filling[sides].listed)
+        space.fill(self._sides, self._uneven)
+        self._add(space.listed, space.filling[self._sides].listed)
 
     def least(self) -> LeastOfPlans:
         """Return its bounds, once no step of the best path may be listed."""
@@ -264,7 +293,7 @@ class _OnDesign:
                 break
             near = [kind for kind in self._paths.near(path, _NEAR) if wanted[kind]]
             new = space.list(list(dict.fromkeys([*kinds, *near])))
-            self._add(new, space.fill(self._sides))
+            self._add(new, space.fill(self._sides, self._uneven))
         energy_pj, latency_cycles = self._paths.least_sums(self._figures)
         return LeastOfPlans(energy_pj, latency_cycles, path.product)
 

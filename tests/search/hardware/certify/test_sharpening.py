@@ -1,12 +1,16 @@
 """Boxes that are cut at the end hold back nothing, and change nothing of the study."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from archloom.search.hardware.certify.box_bounds import BoxBounds
+from archloom.search.hardware.certify.branch_and_bound import BoxBranchAndBound
+from archloom.search.hardware.certify.certificate import LastEffort
 from archloom.search.hardware.certify.pruning import DominancePruner
+from archloom.search.hardware.certify.sharpening import Sharpened
 from archloom.search.hardware.problem import DesignProblem
 from archloom.search.objectives import Objective, ObjectiveSet
 from archloom.search.pareto import dominated_by, hypervolume
@@ -31,6 +35,17 @@ def told_to(problem: DesignProblem, whole: DesignProblem) -> DominancePruner:
     return pruner
 
 
+def sharpened(
+    boxes: BoxBranchAndBound,
+    corner: Sequence[float],
+    cuts: int,
+    told: Callable[[int], None],
+) -> Sharpened:
+    sharpener = boxes.sharpener(corner)
+    sharpener.run(cuts, told)
+    return sharpener.left()
+
+
 @pytest.mark.parametrize("objective_set", sweep(GOALS, 3))
 def test_no_design_is_lost(
     objective_set: ObjectiveSet, tmp_path_factory: pytest.TempPathFactory
@@ -47,8 +62,10 @@ def test_no_design_is_lost(
     known, shares = pruner.state(), [0.0]
     for cuts in (1, 4, 16, 400):
         steps: list[int] = []
-        left = pruner._boxes.sharpener(before.reference).run(cuts, steps.append)
-        again = pruner._boxes.sharpener(before.reference).run(cuts, lambda _: None)
+        left, again = (
+            sharpened(pruner._boxes, before.reference, cuts, told)
+            for told in (steps.append, lambda _: None)
+        )
         np.testing.assert_array_equal(left.bounds, again.bounds)
         assert left.cuts <= sum(steps) <= cuts
         front = pruner._front
@@ -58,7 +75,7 @@ def test_no_design_is_lost(
         assert left.points >= len(joins)
         ceiling = hypervolume(np.vstack([front, left.bounds, joins]), before.reference)
         shares.append(hypervolume(front, before.reference) / ceiling)
-        proof = pruner.sharpened(cuts, lambda _: None)
+        proof = pruner.sharpened(LastEffort(cuts), lambda _: None)
         assert proof is not None
         assert (proof.cuts, proof.share_uncut) == (left.cuts, before.share)
         assert proof.open + proof.excluded + proof.measured == proof.feasible <= before.feasible
@@ -72,7 +89,7 @@ def test_no_design_is_lost(
 
 def test_cuts_certify_more(tmp_path: Path) -> None:
     pruner = told_to(boxed_problem(tmp_path), small_problem(tmp_path))
-    before, proof = pruner.certificate(), pruner.sharpened(200, lambda _: None)
+    before, proof = pruner.certificate(), pruner.sharpened(LastEffort(200), lambda _: None)
     assert before is not None
     assert proof is not None
     assert proof.share > before.share + 0.01

@@ -1,0 +1,180 @@
+"""Plans bounded on one design after another: as one by one, and below whatever is found."""
+
+from math import log
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.hardware import edp_js
+from archloom.search.fusion.joint.planner import JointPlanner, group_options
+from archloom.search.fusion.joint.proofs import plan_space
+from archloom.search.fusion.joint.proofs.plan_space import LeastOfPlans, PlanSpaces
+from archloom.search.fusion.joint.proofs.space_bound import prove_space
+from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
+from archloom.search.fusion.tiling.estimates import TileEstimates
+from archloom.search.fusion.tiling.least_tiles import LeastTiles
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.registry import MAPPING_SEARCHES
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.design_space.presets import preset
+from archloom.space.errors import Infeasible
+from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.registry import network
+from archloom.space.workload.network import Network
+
+from .....cases.designs import several
+from .....cases.small_designs import chain, cheap_evaluator, graph, three_levels
+from .....cases.small_nests import longer_case
+
+#: small buffers, and one that holds everything
+BUFFERS = {
+    "chain": (chain(3, size=8, channels=4), 256),
+    "long chain": (chain(5, size=12, channels=4), 1024),
+    "branches": (graph([(-1,), (0,), (0, 1), (2,)]).with_batch(3), 4096),
+    "strides and pools": (network("tiny_cnn"), 2048),
+    "all fits": (chain(3, size=8, channels=4), 1 << 20),
+}
+
+#: products and a roomy tolerance: sums are in another order
+_SUMS = 1 - 1e-9
+
+
+def edges(n: int) -> list[Hardware]:
+    """Return designs of CASCO's edge space, of two buffers and several meshes."""
+    space, rng, found = HardwareSpace.load("casco_edge"), np.random.default_rng(5), list[Hardware]()
+    while len(found) < n:
+        point = space.sample(rng) | {"l2_kib": int(rng.choice([32, 64]))}
+        hardware = space.build(space.canonical(point))
+        if not isinstance(hardware, Infeasible):
+            found.append(hardware)
+    return found
+
+
+def least(spaces: PlanSpaces, net: Network, hardware: Hardware) -> LeastOfPlans:
+    return spaces.least(net, hardware, hardware, 0.0)
+
+
+@pytest.mark.parametrize("case", BUFFERS)
+def test_bounds_are_below_the_best_plan_and_those_of_the_design_alone(case: str) -> None:
+    net, words = BUFFERS[case]
+    price = cheap_evaluator(net, three_levels(words, (16, 16, 16)), 3000)
+    planner = JointPlanner(price)
+    state = planner.advance(planner.start(0), 400)
+    assert state.best is not None
+    cost = price.plan(state.best)
+    assert not isinstance(cost, Infeasible)
+    found = least(PlanSpaces(), price.network, price.hardware)
+    assert found.energy_pj <= cost.energy_pj
+    assert found.latency_cycles <= cost.latency_cycles
+    assert found.energy_pj * found.latency_cycles <= found.product / _SUMS
+    edp = edp_js(found.product, 1.0, price.hardware, price.network.batch)
+    assert edp <= cost.edp_js
+    proof = prove_space(price, group_options(price), log(cost.edp_js), 10_000)
+    # nests, and layers by themselves, are bounded as a whole here
+    assert log(edp) <= proof.any_mappings + 1e-9
+    assert log(edp) >= proof.any_mappings - 0.05
+
+
+def test_one_design_after_another_is_bounded_as_alone() -> None:
+    net, shared = network("mobilenetv2"), PlanSpaces()
+    designs = edges(6)
+    for hardware in (*designs, *reversed(designs)):
+        alone, after = least(PlanSpaces(), net, hardware), least(shared, net, hardware)
+        # more kinds of steps may be listed, which raises bounds off the best path
+        assert after.product == pytest.approx(alone.product, rel=1e-9)
+        assert after.energy_pj >= alone.energy_pj * _SUMS
+        assert after.latency_cycles >= alone.latency_cycles * _SUMS
+
+
+def test_bounds_of_the_edge_are_near_what_is_found() -> None:
+    """With any mappings, and yet far above those of any plan where maps do not fit."""
+    space, net = HardwareSpace.load("casco_edge"), network("mobilenetv2")
+    chip = {"pe_x": 12, "pe_y": 8, "l2_kib": 32, "dram_channels": 1, "clock_mhz": 800}
+    spads = {"weight_spad_bytes": 32, "input_spad_bytes": 16, "output_spad_bytes": 16}
+    hardware = space.build(space.canonical(chip | spads))
+    assert isinstance(hardware, Hardware)
+    mapper = Mapper(MAPPING_SEARCHES["auto"](), 20_000, seed=1, factors="imperfect")
+    price = MemoizedPlanEvaluator(net, hardware, mapper)
+    planner = JointPlanner(price)
+    state = planner.advance(planner.start(0), 14)
+    found = least(PlanSpaces(), net, hardware)
+    edp = edp_js(found.product, 1.0, hardware, 1)
+    assert state.bound is not None
+    assert log(edp) < state.history[-1] < log(edp) + log(1.15)
+    # of any plan
+    assert log(edp) > state.bound + log(1.4)
+
+
+def test_leakage_counts_for_each_cycle() -> None:
+    net, hardware = network("tiny_cnn"), edges(1)[0]
+    spaces = PlanSpaces()
+    without = spaces.least(net, hardware, hardware, 0.0)
+    more = spaces.least(net, hardware, hardware, 100.0)
+    assert more.latency_cycles == without.latency_cycles
+    assert more.energy_pj >= without.energy_pj + 100.0 * without.latency_cycles * _SUMS
+    assert more.product > without.product
+
+
+def test_buffers_of_two_sizes_are_told_apart() -> None:
+    small, large = (three_levels(words, (16, 16, 16)) for words in (256, 512))
+    with pytest.raises(ValueError, match=r"relaxed buffer of \d+ words"):
+        PlanSpaces().least(chain(3, size=8, channels=4), small, large, 0.0)
+
+
+@pytest.mark.parametrize("design", ["edgetpu", "fast_small"])
+def test_other_plans_have_the_bounds_of_any(design: str) -> None:
+    """On several cores, say; they hold for each plan of every planner."""
+    net, hardware = network("tiny_cnn"), preset(design)
+    found = least(PlanSpaces(), net, hardware)
+    price = MemoizedPlanEvaluator(
+        net.with_batch(hardware.native_batch), hardware, Mapper(MAPPING_SEARCHES["auto"](), 2000, 1)
+    )
+    planner = JointPlanner(price)
+    state = planner.advance(planner.start(0), 40)
+    edp = edp_js(found.product, 1.0, hardware, price.network.batch)
+    assert log(edp) <= state.history[-1] + 1e-9
+
+
+def test_products_in_nests_are_bounded() -> None:
+    for seed in range(4):
+        case = longer_case(np.random.default_rng(seed))
+        price = MemoizedPlanEvaluator(
+            case.network, case.hardware, Mapper(MAPPING_SEARCHES["auto"](), 4000, seed=1)
+        )
+        planner = JointPlanner(price)
+        state = planner.advance(planner.start(0), 60)
+        found = least(PlanSpaces(), case.network, case.hardware)
+        edp = edp_js(found.product, 1.0, case.hardware, price.network.batch)
+        assert log(edp) <= state.history[-1] + 1e-9
+
+
+def test_on_cores_of_their_own() -> None:
+    net, hardware = chain(3, size=8, channels=4), several((2, 2), 1 << 11)
+    found = least(PlanSpaces(), net, hardware)
+    assert found.product == pytest.approx(found.energy_pj * found.latency_cycles)
+
+
+def test_effort_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, hardware = network("mobilenetv2"), edges(1)[0]
+    whole = least(PlanSpaces(), net, hardware)
+    monkeypatch.setattr(plan_space, "_MOST_KINDS", 50)
+    few = least(PlanSpaces(), net, hardware)
+    assert few.product < whole.product
+
+
+def test_tiles_at_once_cost_what_each_of_them_costs() -> None:
+    net, rng = network("mobilenetv2"), np.random.default_rng(2)
+    tiles = []
+    for i in rng.integers(len(net.layers), size=60).tolist():
+        layer = net.layers[i]
+        rows, columns = int(rng.integers(layer.p)) + 1, int(rng.integers(layer.q)) + 1
+        tiles.append((i, rows, columns, bool(rng.integers(2))))
+    designs = [preset("eyeriss"), *edges(3)]
+    for like in designs:
+        at_once = LeastTiles(net, like, tiles)
+        for hardware in (like, *edges(2)):
+            if hardware.levels[-2].keeps != like.levels[-2].keeps:
+                continue
+            found = at_once.costs(hardware)
+            alone = np.array(TileEstimates(net, hardware).of(tiles, cut=True)).T
+            np.testing.assert_array_equal(found, alone)
