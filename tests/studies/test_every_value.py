@@ -166,6 +166,7 @@ OTHERS: Final[dict[str, Data]] = {
     },
     "preset": PLAIN | {"space": "fast_large", "trials": 1, "batch_size": 1},
     "cuts": PLAIN | {"enumerate": 1, "certificate_cuts": 5},
+    "plans": PLAIN | {"enumerate": 1, "certificate_plans": 5, "software": {"fusion": "joint"}},
     "workers": PLAIN | {"executor": {"name": "ray", "workers": 1, "address": None}},
 }
 STUDIES: Final = {str(n): study(n) for n in range(len(OPTIMIZERS))} | OTHERS

@@ -32,8 +32,12 @@ from .step_bounds import WholeSteps, unbounded
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-#: kinds of steps of a network that are listed by tiling for buffers of one size, at the most (ours)
-_MOST_KINDS: Final = 8192
+#: kinds of steps that are listed by tiling for one design; those that follow list more (ours)
+_AT_ONCE: Final = 256
+
+#: sizes of tiles in the tilings of a network in buffers of one size, after which no more are listed
+#: (ours; 16 bytes each)
+_MOST_SIZES: Final = 4_000_000
 
 #: steps are listed together that lie on paths of at most so much more energy x latency (ours)
 _NEAR: Final = 1e-3
@@ -163,6 +167,11 @@ class _PlanSpace:
         """Places that sizes may have."""
         return 2 * len(self._options.numbers.sizes)
 
+    @property
+    def full(self) -> bool:
+        """Whether no more tilings are to be listed."""
+        return self.listed.sums is not None and len(self.listed.sums.places) > _MOST_SIZES
+
     def list(self, kinds: Sequence[int]) -> _Listed:
         """List and return the tilings of kinds of steps, but those that fill meshes."""
         found = dict[int, TilingSums]()
@@ -282,17 +291,19 @@ class _OnDesign:
         self._add(space.listed, space.filling[self._sides].listed)
 
     def least(self) -> LeastOfPlans:
-        """Return its bounds, once no step of the best path may be listed."""
-        space = self._space
+        """Return its bounds, once no step of the best path may be listed, or many were."""
+        space, left = self._space, _AT_ONCE
         while True:
             path = self._paths.least_product(self._figures)
             assert path is not None, "every network runs layer by layer"
             wanted = space.worth_listing & ~space.is_listed
             kinds = [row for row in path.rows if row < len(wanted) and wanted[row]]
-            if not kinds or space.is_listed.sum() >= _MOST_KINDS:
+            if not kinds or left <= 0 or space.full:
                 break
             near = [kind for kind in self._paths.near(path, _NEAR) if wanted[kind]]
-            new = space.list(list(dict.fromkeys([*kinds, *near])))
+            some = list(dict.fromkeys([*kinds, *near]))[:left]
+            left -= len(some)
+            new = space.list(some)
             self._add(new, space.fill(self._sides, self._uneven))
         energy_pj, latency_cycles = self._paths.least_sums(self._figures)
         return LeastOfPlans(energy_pj, latency_cycles, path.product)

@@ -80,8 +80,8 @@ def test_one_design_after_another_is_bounded_as_alone() -> None:
     designs = edges(6)
     for hardware in (*designs, *reversed(designs)):
         alone, after = least(PlanSpaces(), net, hardware), least(shared, net, hardware)
-        # more kinds of steps may be listed, which raises bounds off the best path
-        assert after.product == pytest.approx(alone.product, rel=1e-9)
+        # more kinds of steps may be listed
+        assert after.product >= alone.product * _SUMS
         assert after.energy_pj >= alone.energy_pj * _SUMS
         assert after.latency_cycles >= alone.latency_cycles * _SUMS
 
@@ -97,8 +97,9 @@ def test_bounds_of_the_edge_are_near_what_is_found() -> None:
     price = MemoizedPlanEvaluator(net, hardware, mapper)
     planner = JointPlanner(price)
     state = planner.advance(planner.start(0), 14)
-    found = least(PlanSpaces(), net, hardware)
-    edp = edp_js(found.product, 1.0, hardware, 1)
+    spaces = PlanSpaces()
+    found = max(least(spaces, net, hardware).product for _ in range(6))
+    edp = edp_js(found, 1.0, hardware, 1)
     assert state.bound is not None
     assert log(edp) < state.history[-1] < log(edp) + log(1.15)
     # of any plan
@@ -154,12 +155,18 @@ def test_on_cores_of_their_own() -> None:
     assert found.product == pytest.approx(found.energy_pj * found.latency_cycles)
 
 
-def test_effort_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    net, hardware = network("mobilenetv2"), edges(1)[0]
-    whole = least(PlanSpaces(), net, hardware)
-    monkeypatch.setattr(plan_space, "_MOST_KINDS", 50)
-    few = least(PlanSpaces(), net, hardware)
-    assert few.product < whole.product
+@pytest.mark.parametrize("limit", ["_AT_ONCE", "_MOST_SIZES"])
+def test_effort_is_limited(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds are lower then; what one design leaves, others may list."""
+    net, hardware, spaces = network("mobilenetv2"), edges(1)[0], PlanSpaces()
+    every = [least(spaces, net, hardware).product for _ in range(8)]
+    assert every[-1] == every[-2]
+    monkeypatch.setattr(plan_space, limit, 20)
+    spaces = PlanSpaces()
+    few = [least(spaces, net, hardware).product for _ in range(3)]
+    assert few == sorted(few)
+    assert few[-1] < every[-1]
+    assert (few[-1] > few[0]) == (limit == "_AT_ONCE")
 
 
 def test_tiles_at_once_cost_what_each_of_them_costs() -> None:
