@@ -235,9 +235,8 @@ class StudyConfig(Section):
         validation: held-out networks: evaluated on the designs of the final front.
         trials: maximum number of designs.
         batch_size: number of designs that are proposed and halved together.
-        logical_workers: number of rounds that may be open at the same time; with 1, each batch
-        waits
-            for the one before it.
+        logical_workers: rounds that may be open at the same time; with 1, each batch waits for the
+            one before it.
         software: how fusion plans and mappings of a design are searched.
         certificate_plans: boxes of which all plans of ``joint`` are bounded at the end.
         executor: where trials run. Like ``round_limits``, it may be changed without starting a new

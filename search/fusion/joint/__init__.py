@@ -18,6 +18,6 @@ if TYPE_CHECKING:
         regrouped as regrouped,
         ways as ways,
     )
-    from .proofs import LeastOfPlans as LeastOfPlans, PlanSpaces as PlanSpaces
+    from .proofs.plan_space import PlanSpaces as PlanSpaces
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -15,7 +15,6 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .core_tilings import CoreTilings as CoreTilings
-    from .plan_space import LeastOfPlans as LeastOfPlans, PlanSpaces as PlanSpaces
     from .small_networks import prove_best as prove_best
     from .space_bound import prove_space as prove_space
     from .step_bounds import unbounded as unbounded
