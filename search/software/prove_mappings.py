@@ -209,6 +209,7 @@ class Listed:
         self._alive: list[LayerCost] = []
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return what the mapper returns."""
         cost = self._mapper(problem)
         if isinstance(cost, LayerCost):
             self.problems[id(cost.mapping)] = problem
@@ -223,6 +224,7 @@ class Chosen:
         self._mapper, self._chosen = mapper, chosen
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return the chosen mapping, or what the mapper returns where none was chosen."""
         own, chosen = self._mapper(problem), self._chosen.get(problem.key)
         if chosen is None or isinstance(own, Infeasible):
             return own

@@ -106,4 +106,4 @@ class SoftwareResult:
     networks: dict[str, NetworkResult]
     infeasible: Infeasible | None
     together: Mapping[str, float] = field(default_factory=dict)
-    trade_offs: tuple[Mapping[str, NetworkResult], ...] = ()
+    trade_offs: tuple[dict[str, NetworkResult], ...] = ()

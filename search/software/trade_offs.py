@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from archloom.evaluators.bounds import plan_parts
 from archloom.evaluators.fusion import NetworkCost, ProblemMapper
 from archloom.evaluators.loopnest import LayerCost, MappingProblem
@@ -48,9 +46,13 @@ class _Tile:
     turns: int
     known: list[LayerCost]
 
-    def value(self, cost: LayerCost, cycle_pj: float) -> float:
-        """Return the energy (pJ) of all runs plus their priced cycles."""
-        return self.counted * cost.dynamic_pj + cycle_pj * self.turns * cost.latency_cycles
+    def best(self, cycle_pj: float) -> LayerCost:
+        """Return the known mapping of least energy (pJ) of all runs plus priced cycles."""
+
+        def value(cost: LayerCost) -> float:
+            return self.counted * cost.dynamic_pj + cycle_pj * self.turns * cost.latency_cycles
+
+        return min(self.known, key=value)
 
 
 class _Plan:
@@ -75,15 +77,13 @@ class _Plan:
         whole = None if price is None else self._leakage_pj + price * self._per_cycle_pj
         chosen: dict[str, LayerCost] = {}
         for tile in self._tiles:
-            best = tile.known[0]
-            if whole is not None:
-                best = min(tile.known, key=lambda cost, tile=tile: tile.value(cost, whole))
             # one mapping for all layers of a problem
+            best = tile.known[0] if whole is None else tile.best(whole)
             chosen.setdefault(tile.problem.key, best)
         return chosen
 
     def sums(self, chosen: dict[str, LayerCost]) -> tuple[float, float]:
-        """Return energy (pJ) and latency (cycles) with these mappings, but for what never changes."""
+        """Return the energy (pJ) and the latency (cycles) of the plan with these mappings."""
         energy_pj, cycles = self._fixed
         for tile in self._tiles:
             cost = chosen[tile.problem.key]

@@ -203,7 +203,9 @@ def _from_study(folder: Path, most: int, header: Header, problem: "DesignProblem
     ]
     seen = () if differing else tuple(t.observation(problem.objective_set) for t in trials)
     costs = [trial.costs(front.objective_set) for trial in front.members]
-    first = tuple(front.members[i].point or {} for i in _widest(costs, most))
+    # several outcomes of a design may be on the front
+    points = {t.hardware: t.point or {} for t in (front.members[i] for i in _widest(costs, most))}
+    first = tuple(points.values())
     why = f", since {', '.join(differing)} differ" if differing else ""
     count = _count(len(first), "design")
     note = (

@@ -68,7 +68,7 @@ class Certified:
 
 def encode(result: SoftwareResult) -> str:
     """Return the result as a short string; :func:`decode` is the inverse."""
-    content = {
+    content: dict[str, Any] = {
         "state": result.state,
         "evaluations": result.curve.evaluations,
         "edp": result.curve.edp,

@@ -40,7 +40,9 @@ def front_json(front: Front) -> str:
     """
     rows = []
     for trial in front.members:
-        row: dict[str, Any] = {"trial": trial.number, "edp_js": trial.edp_js}
+        row: dict[str, Any] = {"trial": trial.number}
+        row |= {"outcome": trial.outcome} if trial.outcome else {}
+        row |= {"edp_js": trial.edp_js}
         row |= {"area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w, **_quality(trial)}
         measured = front.objective_set.measured
         other = front.searched is not None
@@ -99,7 +101,7 @@ def front_csv(front: Front) -> str:
         found, point = front.on_held_out(trial), trial.point or {}
         figures += [found.values.get(objective.name) if found else None for objective in held_out]
         good = [*_quality(trial).values(), *searched]
-        writer.writerow([trial.number, *figures, *good, *(point[p] for p in parameters)])
+        writer.writerow([trial.label, *figures, *good, *(point[p] for p in parameters)])
     return text.getvalue()
 
 
@@ -116,6 +118,13 @@ def not_searched(searched: ObjectiveSet) -> str:
     )
 
 
+def front_size(front: Front) -> str:
+    """Say how many designs are on a front, and with how many outcomes if that is more."""
+    points = len(front.members)
+    designs = len({trial.number for trial in front.members})
+    return f"{points} designs" if designs == points else f"{points} points of {designs} designs"
+
+
 def front_table(front: Front) -> "Table":
     """Return the front for a terminal; the picked design has a star.
 
@@ -128,7 +137,7 @@ def front_table(front: Front) -> "Table":
     described = [_parameters(trial.hardware) for trial in members]
     shared = [p for p in described[0] if all(p in d for d in described)] if len(members) > 1 else []
     table = Table(
-        title=f"{'Pareto front' if front.searched is None else _OTHER}: {len(members)} designs",
+        title=f"{'Pareto front' if front.searched is None else _OTHER}: {front_size(front)}",
         title_justify="left",
         caption=f"Parameters with the same value in all designs: {' '.join(shared)}"
         if shared
@@ -156,7 +165,7 @@ def front_table(front: Front) -> "Table":
         numbers += [trial.state, str(trial.evaluations), plan_gap_text(trial.plan_gap_percent)]
         proven = "{}/{}".format(*trial.mappings_proven)
         own = " ".join(p for p in parameters if p not in shared)
-        table.add_row(f"{trial.number}{star}", *numbers, proven, own)
+        table.add_row(f"{trial.label}{star}", *numbers, proven, own)
     return table
 
 
@@ -196,7 +205,7 @@ def comparison(front: Front, baseline: Trial | None) -> str | None:
     chosen = front.picked
     if baseline is None or chosen is None:
         return None
-    names = f"trial {chosen.number} relative to baseline {baseline.hardware}"
+    names = f"trial {chosen.label} relative to baseline {baseline.hardware}"
     if baseline.edp_js is None:
         return f"{names}: the baseline could not be evaluated ({baseline.state}: {_why(baseline)})"
     ratios = ", ".join(
