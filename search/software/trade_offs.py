@@ -30,6 +30,9 @@ _SEARCHED: Final = (0.03,)
 #: prices at which layers take the best of the mappings that are known
 _PRICES: Final = (0.0, 0.05, 0.2, 0.7, 2.0)
 
+#: relative difference of energies and latencies that is not worth another outcome
+_SAME: Final = 1e-3
+
 
 @dataclass(frozen=True)
 class _Tile:
@@ -124,8 +127,8 @@ def trade_offs(
         mapper: finds mappings of other objectives.
 
     Returns:
-        Plans of all networks, the fastest first; neither the given ones nor any others are
-        better in the energy and the latency of every network.
+        Plans of all networks, the fastest first. None is better than another one in the energy
+        and the latency of every network, and they differ by a thousandth at least.
     """
     plans = [_Plan(found, mapper) for found in searched]
     choices = [[plan.chosen(price) for plan in plans] for price in (None, *_PRICES)]
@@ -133,13 +136,19 @@ def trade_offs(
         [figure for plan, chosen in zip(plans, one, strict=True) for figure in plan.sums(chosen)]
         for one in choices
     ]
-    best = non_dominated(sums)
-    first = [sums.index(row) == at for at, row in enumerate(sums)]
-    kept = [at for at in range(1, len(sums)) if best[at] and first[at]]
+    best, kept = non_dominated(sums), [0]
+    for at in range(1, len(sums)):
+        if best[at] and not any(_as_good(sums[other], sums[at]) for other in kept):
+            kept.append(at)
     return [
         tuple(plan.found(chosen) for plan, chosen in zip(plans, choices[at], strict=True))
-        for at in reversed(kept)
+        for at in reversed(kept[1:])
     ]
+
+
+def _as_good(some: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether some energies and latencies are not worse than others by anything that matters."""
+    return all(one <= other * (1 + _SAME) for one, other in zip(some, others, strict=True))
 
 
 def _cost(evaluator: MemoizedPlanEvaluator, found: ProvenPlan) -> NetworkCost:

@@ -55,7 +55,7 @@ class Course:
     def reached(self, percent: float) -> int | None:
         """Return the trials after which the hypervolume was at least that; None if never."""
         enough = np.flatnonzero(self.percent >= percent)
-        return int(enough[0]) + 1 if len(enough) else None
+        return int(self.spent["trials"][enough[0]]) if len(enough) else None
 
     def at(self, name: str, spent: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Return the percents reached when so much was spent; nan beyond the run's end."""

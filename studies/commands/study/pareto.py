@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 #: what a front in other objectives is called
 _OTHER: Final = "Not dominated among recorded trials, in other objectives than were searched"
 
+#: what labels with a dot mean
+_OUTCOME: Final = (
+    "N.k: outcome k of trial N: the same design with other mappings, which take less energy or "
+    "fewer cycles"
+)
+
 #: what a certificate says beside its counts and volumes
 _DERIVED: Final = (
     "proven_at_this_budget", "proven", "excluded", "gap", "share", "share_any_budget",
@@ -31,7 +37,7 @@ _ON_ONE_LINE = 4
 def front_json(front: Front) -> str:
     """Return ``{"front": [{"trial", "edp_js", "area_mm2", "tdp_w", ..., "hardware"}, ...]}``.
 
-    The others are ``state``, ``evaluations`` and ``plan_gap_percent``: how good these figures are,
+    Of a trial's other outcomes ``outcome`` says which. The others are ``state``, ``evaluations`` and ``plan_gap_percent``: how good these figures are,
     as :func:`front_legend` says. In other ``objectives`` than were ``searched`` a ``note`` says so,
     and each row has these figures as ``values``. Where there are other objectives or limits, each
     row has their figures as ``values``; where there are held-out networks, what the design does
@@ -179,6 +185,7 @@ def front_legend(front: Front) -> str:
         [
             *([] if front.searched is None else [not_searched(front.searched)]),
             *(f"{term}: {text}{counted.get(term, '')}" for term, text in legend_of(counts)),
+            *([_OUTCOME] if any(trial.outcome for trial in front.members) else []),
             f"*: design selected by the study's rule ({PICKED[front.rule.name]})",
         ]
     )
