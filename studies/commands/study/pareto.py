@@ -37,8 +37,9 @@ _ON_ONE_LINE = 4
 def front_json(front: Front) -> str:
     """Return ``{"front": [{"trial", "edp_js", "area_mm2", "tdp_w", ..., "hardware"}, ...]}``.
 
-    Of a trial's other outcomes ``outcome`` says which. The others are ``state``, ``evaluations`` and ``plan_gap_percent``: how good these figures are,
-    as :func:`front_legend` says. In other ``objectives`` than were ``searched`` a ``note`` says so,
+    Of a trial's other outcomes ``outcome`` says which. Further keys are ``state``, ``evaluations``
+    and ``plan_gap_percent``: how good these figures are, as :func:`front_legend` says. In other
+    ``objectives`` than were ``searched`` a ``note`` says so,
     and each row has these figures as ``values``. Where there are other objectives or limits, each
     row has their figures as ``values``; where there are held-out networks, what the design does
     there as ``held_out``. If the space is followed, ``certificate`` says what bounds prove
