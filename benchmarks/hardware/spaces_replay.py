@@ -99,7 +99,8 @@ class Replay:
             failure = None if rows else "unmappable"
             values = tuple(rows[0]) if rows else None
             began = process_time()
-            made.tell([Observation(points[0], values, 1, failure)])
+            others = tuple(map(tuple, rows[1:]))
+            made.tell([Observation(points[0], values, 1, failure, others=others)])
             proposals += process_time() - began
         return found, proposals / measured
 

@@ -60,7 +60,7 @@ class WarmStart:
     def to_text(self) -> str:
         """Return it as JSON, without the notes."""
         # the key that directories of older studies have, and that their identity is a hash of
-        content = {"first": list(self.first), "told": [asdict(one) for one in self.observations]}
+        content = {"first": list(self.first), "told": [*map(_plain, self.observations)]}
         return json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n"
 
     @classmethod
@@ -82,9 +82,16 @@ class WarmStart:
         return cls(first, observations)
 
 
+def _plain(observation: Observation) -> dict[str, Any]:
+    """Return JSON values; designs without other software have the keys that they always had."""
+    content = asdict(observation)
+    return content if observation.others else {k: v for k, v in content.items() if k != "others"}
+
+
 def _observation(content: dict[str, Any]) -> Observation:
     values = content["values"]
     settled = {"values": None if values is None else tuple(values)}
+    settled["others"] = tuple(map(tuple, content.get("others", ())))
     return Observation(**content | settled | {"excess": tuple(content["excess"])})
 
 

@@ -94,11 +94,7 @@ class OverLimit(Crash):
 
 @dataclass(frozen=True, slots=True)
 class TradeOff:
-    """Other software of a trial's design: less energy and more cycles, or the reverse.
-
-    Attributes:
-        edp_js, values, networks: as of :class:`Trial`.
-    """
+    """Other software of a trial's design, with less energy or fewer cycles: as of the trial."""
 
     edp_js: float
     values: Mapping[str, float]
@@ -301,7 +297,8 @@ class Trial:
         if self.edp_js is None:
             return Observation(self.point, None, self.evaluations, failure)
         costs, excess = self.costs(objective_set), self.excess(objective_set)
-        return Observation(self.point, costs, self.evaluations, failure, excess)
+        kept = [o.costs(objective_set) for o in self.outcomes[1:] if o.keeps_limits(objective_set)]
+        return Observation(self.point, costs, self.evaluations, failure, excess, tuple(kept))
 
 
 def _trade_off(data: Mapping[str, Any]) -> TradeOff:
