@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from archloom.search.pareto import hypervolume
 from archloom.studies.api.study import load_study
 from archloom.studies.config.errors import ConfigError
+from archloom.studies.engine.start_from import WarmStart
 from archloom.studies.storage.parts import CERTIFICATE, TRIALS
 from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.trial import Trial
@@ -23,7 +25,7 @@ seed: 5
 workloads: [tiny_cnn, tiny_mobile]
 space: ./small.yaml
 objectives: [latency, energy, area]
-optimizer: {name: random}
+optimizer: {name: mobo, initial: 2}
 trials: 4
 batch_size: 1
 halving: {name: none, evaluations: 1}
@@ -126,6 +128,25 @@ def test_the_command_line_shows_outcomes(folder: Path) -> None:
     wrong = archloom("show", "run", "0.9", cwd=folder)
     assert wrong.returncode
     assert "trial 0 has no outcome 9; it has outcomes 0 to" in wrong.stderr
+
+
+def test_the_optimizer_hears_of_all_outcomes_that_keep_the_limits(folder: Path) -> None:
+    trials = read_trials(folder / "run")
+    free = tiny_config(folder, STUDY).objective_set
+    trial = max(trials, key=lambda one: len(one.trade_offs))
+    every = points([trial])
+    told = trial.observation(free)
+    assert (told.values, *told.others) == tuple(every.values())
+    slowest = max(latency_s for latency_s, *_ in every.values())
+    limit = f"constraints: {{latency_s: {slowest * (1 - 1e-9)!r}}}\n"
+    limited = trial.observation(tiny_config(folder, STUDY + limit).objective_set)
+    assert limited.others == tuple(
+        costs for label, costs in every.items() if "." in label and costs[0] < slowest
+    )
+    start = WarmStart((), (told, limited))
+    assert WarmStart.from_text(start.to_text()) == start
+    # studies of before have no such key, and are known by a hash of what they begin with
+    assert "others" not in WarmStart((), (replace(told, others=()),)).to_text()
 
 
 def test_exports_have_a_row_for_each_outcome(folder: Path) -> None:
