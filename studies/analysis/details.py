@@ -53,11 +53,11 @@ def trial_details(location: Location, trial: int | None, outcome: int = 0) -> De
         UserError: no such study or trial, or this version of archloom prices the recorded plan
             otherwise than the one that found it.
     """
-    found = _trial(location, trial)
+    reader, found = TrialReader(location), _trial(location, trial)
     if outcome >= len(found.outcomes):
         known = f"outcomes 0 to {len(found.outcomes) - 1}" if found.trade_offs else "no others"
         raise UserError(f"{location}: trial {found.label} has no outcome {outcome}; it has {known}")
-    return TrialReader(location).details(found.outcomes[outcome])
+    return reader.details(found.outcomes[outcome])
 
 
 class TrialReader:
