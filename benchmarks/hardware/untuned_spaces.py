@@ -72,7 +72,7 @@ class Designs:
         self, task: SoftwareTask, state: dict[str, Any] | None, budget: int
     ) -> SoftwareResult:
         """Return what a design comes to."""
-        key = task.hardware.name
+        key = f"{task.hardware.name}{' with trade-offs' if task.settings.trade_offs else ''}"
         if key not in self._known:
             began = process_time()
             packed = encode(advance(task, state, budget))
@@ -89,7 +89,7 @@ class Run:
 
     Attributes:
         space, optimizer, seed, trials: which one.
-        values: costs of each trial that has any.
+        values: costs of each outcome of each trial.
         certified, uncut: share of the hypervolume, at the budget; and without cuts at the end.
         points, excluded: of the space; designs that bounds exclude.
         trials_s, proposals_s, certificate_s: CPU seconds.
@@ -99,7 +99,7 @@ class Run:
     optimizer: str
     seed: int
     trials: int
-    values: list[list[float]]
+    values: list[list[list[float]]]
     certified: float
     uncut: float
     points: int
@@ -127,13 +127,16 @@ def run(options: argparse.Namespace, space: str, optimizer: str, seed: int, part
             run_study(study, store, one, Unwatched())
         proof = read_certificate(out)
         assert proof is not None, "the space is covered by boxes"
-        priced = [t.observation(study.problem.objective_set) for t in read_trials(out)]
+        trials, measured = read_trials(out), study.problem.objective_set
         return Run(
             space=space,
             optimizer=optimizer,
             seed=seed,
             trials=options.trials,
-            values=[list(o.values or ()) for o in priced],
+            values=[
+                [list(one.costs(measured)) for one in trial.outcomes if one.edp_js is not None]
+                for trial in trials
+            ],
             certified=proof.share,
             uncut=proof.share if proof.share_uncut is None else proof.share_uncut,
             points=proof.points,
@@ -188,7 +191,7 @@ def runs(options: argparse.Namespace) -> list[Run]:
 
 def table(space: str, found: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of the runs on a space."""
-    rows = [row for one in found for row in one.values if row]
+    rows = [row for one in found for trial in one.values for row in trial]
     front = np.array(rows)[non_dominated(rows)]
     yield f"{space}: {found[0].points:,} points, {len(front)} members of the front of all runs"
     yield (
@@ -216,9 +219,12 @@ def table(space: str, found: Sequence[Run]) -> Iterator[str]:
 def _shares(one: Run, front: np.ndarray) -> list[float]:
     """Return the share of a front's hypervolume after each trial."""
     corner = (1.1 * front.max(axis=0)).tolist()
-    rows = [values or corner for values in one.values]
-    volumes = hypervolume_after([*rows, *front.tolist()], corner)
-    return [volume / volumes[-1] for volume in volumes[: len(rows)]]
+    # a trial without any adds nothing
+    trials = [rows or [corner] for rows in one.values]
+    ends = np.cumsum([len(rows) for rows in trials])
+    every = [row for rows in trials for row in rows]
+    volumes = hypervolume_after([*every, *front.tolist()], corner)
+    return [volumes[end - 1] / volumes[-1] for end in ends]
 
 
 def _band(values: Sequence[float], style: str) -> str:

@@ -55,6 +55,7 @@ class ObservedTrials:
         keys: of all observed designs.
         results: of those that ended with values.
         failures: designs that no software could run, and the rule that they broke.
+        others: costs of other software of these designs, which keeps every limit.
 
     Args:
         problem: what is searched.
@@ -65,6 +66,7 @@ class ObservedTrials:
         self.keys: list[str] = []
         self.results: list[EvaluatedDesign] = []
         self.failures: list[tuple[Candidate, str]] = []
+        self.others: list[tuple[float, ...]] = []
         self._excluded: set[int] = set()
 
     def add(self, observations: Sequence[Observation]) -> None:
@@ -101,6 +103,7 @@ class ObservedTrials:
             )
             spent = max(observation.evaluations, 1)
             self.results.append(EvaluatedDesign(candidate, values, observation.excess, spent))
+            self.others.extend(observation.others)
 
     def excluded_keys(self, pending: Sequence[Point]) -> set[str]:
         """Return the keys of all designs that must not be proposed again."""
@@ -122,6 +125,12 @@ class ObservedTrials:
         on_front = non_dominated([self.results[i].values for i in kept])
         return [i for i, on in zip(kept, on_front, strict=True) if on]
 
+    def front_values(self) -> Floats:
+        """Return [n, objectives], the front of all software of the designs."""
+        rows = [self.results[i].values for i in self.front_rows()] + self.others
+        values = np.array(rows).reshape(len(rows), len(self._problem.objective_set.objectives))
+        return np.asarray(values[non_dominated(values)])
+
     def undominated(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the designs whose lower bounds no result that keeps the limits dominates, and are
         within these.
@@ -129,7 +138,7 @@ class ObservedTrials:
         The others can never improve the front (docs/explanation/hardware_search.md): it only gets
         better.
         """
-        front = [self.results[i].values for i in self.front_rows()]
+        front = self.front_values()
         if len(self._excluded) > _MOST_EXCLUDED:
             self._excluded.clear()
         digests = {c.key: _digest(c.key) for c in candidates}

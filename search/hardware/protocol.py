@@ -24,6 +24,8 @@ class Observation:
         failure: name of the rule that no software could keep; None if there was none.
         excess: ln(cost / limit) for each limit of the study, above 0 where it is not kept; empty
             without ``values``.
+        others: costs of other software of the design, each of which keeps every limit; where there
+            are none, ``values`` are all that was found.
     """
 
     point: Point
@@ -31,6 +33,7 @@ class Observation:
     evaluations: int
     failure: str | None = None
     excess: tuple[float, ...] = ()
+    others: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if self.values is not None and not all(isfinite(v) and v > 0 for v in self.values):

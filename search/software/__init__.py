@@ -3,6 +3,7 @@
 ``search.py`` has :func:`~archloom.search.software.search.advance`, the pure function that a worker
 runs; ``result.py`` what it returns, ``breakdown.py`` what its costs are made of, ``packing.py`` how
 that is kept short; ``prove_mappings.py`` improves and proves the mappings of a plan as a whole;
+``trade_offs.py`` finds others that take less energy or fewer cycles;
 ``shared_budget.py`` shares evaluations between plans and mappings;
 ``planners.py`` knows what each fusion planner can do.
 """

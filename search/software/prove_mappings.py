@@ -69,7 +69,7 @@ def proven_plan(
     for _ in range(_PRICES):
         line = lines.add(price)
         if line.energy_pj * line.cycles < _edp(best) * (1 - _SAME):
-            chosen = _Chosen(evaluator.mapper, line.chosen)
+            chosen = Chosen(evaluator.mapper, line.chosen)
             other = MemoizedPlanEvaluator(evaluator.network, evaluator.hardware, chosen)
             cost = _cost(other, plan)
             if _edp(cost) < _edp(best):
@@ -106,7 +106,7 @@ class _Lines:
     def __init__(
         self, evaluator: MemoizedPlanEvaluator, plan: FusionPlan, mapper: ProblemMapper
     ) -> None:
-        listed = _Listed(evaluator.mapper)
+        listed = Listed(evaluator.mapper)
         same = MemoizedPlanEvaluator(evaluator.network, evaluator.hardware, listed)
         self._parts = plan_parts(_cost(same, plan))
         self._problems = [listed.problems[id(run.cost.mapping)] for run in self._parts.tiles]
@@ -126,7 +126,7 @@ class _Lines:
             least += bound
             # one mapping for all tiles of a problem
             cost = chosen.setdefault(problem.key, cost)
-            energy_pj += _counted(problem, run) * cost.dynamic_pj
+            energy_pj += counted(problem, run) * cost.dynamic_pj
             cycles += run.turns * cost.latency_cycles
         line = _Line(price, least, energy_pj + parts.leakage_pj_per_cycle * cycles, cycles, chosen)
         self._lines = sorted([*self._lines, line], key=lambda one: one.price)
@@ -136,7 +136,7 @@ class _Lines:
         self, problem: MappingProblem, run: TileRuns, whole_pj: float
     ) -> tuple[LayerCost, float]:
         """Return the best mapping of a tile, and the least that all of its runs add to a line."""
-        number = _counted(problem, run)
+        number = counted(problem, run)
         # tiles that run side by side share the energy of a cycle
         due = whole_pj * run.turns / number
         leaking = problem.setup.leakage_pj
@@ -184,7 +184,7 @@ class _Lines:
         return _between(low, high)
 
 
-def _counted(problem: MappingProblem, run: TileRuns) -> int:
+def counted(problem: MappingProblem, run: TileRuns) -> int:
     """Return how many runs of a tile surely take its energy.
 
     Weights that stream come once for all cores: then that is one of those side by side.
@@ -200,7 +200,7 @@ def _between(low: _Line, high: _Line) -> float:
     return price if inside else sqrt(low.price * high.price)
 
 
-class _Listed:
+class Listed:
     """Passes problems on, and keeps which problem a mapping is of."""
 
     def __init__(self, mapper: ProblemMapper) -> None:
@@ -209,6 +209,7 @@ class _Listed:
         self._alive: list[LayerCost] = []
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return what the mapper returns."""
         cost = self._mapper(problem)
         if isinstance(cost, LayerCost):
             self.problems[id(cost.mapping)] = problem
@@ -216,13 +217,14 @@ class _Listed:
         return cost
 
 
-class _Chosen:
+class Chosen:
     """Gives back mappings that were chosen, with the gaps of their own EDP; and others' besides."""
 
     def __init__(self, mapper: ProblemMapper, chosen: dict[str, LayerCost]) -> None:
         self._mapper, self._chosen = mapper, chosen
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return the chosen mapping, or what the mapper returns where none was chosen."""
         own, chosen = self._mapper(problem), self._chosen.get(problem.key)
         if chosen is None or isinstance(own, Infeasible):
             return own

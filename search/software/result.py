@@ -96,6 +96,9 @@ class SoftwareResult:
         networks: best result by network name; empty if infeasible.
         infeasible: why some layer cannot run at all, or None.
         together: costs of all networks that share the chip, by metric; empty if none do.
+        trade_offs: other software of the same design, none of which is better than any other in
+            energy and in latency of all networks: results by network name; empty if none was
+            asked for.
     """
 
     state: dict[str, Any]
@@ -103,3 +106,4 @@ class SoftwareResult:
     networks: dict[str, NetworkResult]
     infeasible: Infeasible | None
     together: Mapping[str, float] = field(default_factory=dict)
+    trade_offs: tuple[dict[str, NetworkResult], ...] = ()

@@ -28,6 +28,7 @@ from .prove_mappings import ProvenPlan, proven_plan
 from .result import NetworkResult, SoftwareResult
 from .serving import Sharing, together_costs
 from .shared_budget import SharedSearch, SharedState
+from .trade_offs import trade_offs
 
 #: what a unit of a trial's budget buys
 BUDGETS: Final = ("plans", "shared")
@@ -62,6 +63,8 @@ class SoftwareSettings:
             :mod:`archloom.search.software.shared_budget`).
         prove_mappings: mappings tried for each layer, tile and residency of the best plan, to lower
             the EDP of the plan as a whole and to prove it; 0 for none.
+        trade_offs: whether mappings of the best plan are searched, too, that take less energy or
+            fewer cycles (:mod:`archloom.search.software.trade_offs`).
         fusion_options, mapping_options: other options of both searches, by name.
 
     Old names (:data:`archloom.search.registry.RENAMED`) become today's. The defaults are what
@@ -79,6 +82,7 @@ class SoftwareSettings:
     constraints: MappingConstraints = UNCONSTRAINED
     budget: str = "plans"
     prove_mappings: int = 0
+    trade_offs: bool = False
     fusion_options: Options = ()
     mapping_options: Options = ()
 
@@ -143,6 +147,7 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
     states: dict[str, Any] = {}
     results: dict[str, NetworkResult] = {}
     plans: dict[str, NetworkCost] = {}
+    searched: dict[str, ProvenPlan] = {}
     histories = []
     for network in task.networks:
         before = state["networks"][network.name] if state else None
@@ -155,8 +160,23 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
         histories.append(history)
         results[network.name] = _result(proven, after.spent)
         plans[network.name] = proven.cost
+        searched[network.name] = proven
     together = together_costs(task.sharing, task.hardware, plans) if task.sharing else {}
-    return SoftwareResult({"networks": states}, _mean_curve(histories), results, None, together)
+    others = _trade_offs(task, searched) if task.settings.trade_offs else ()
+    curve = _mean_curve(histories)
+    return SoftwareResult({"networks": states}, curve, results, None, together, others)
+
+
+def _trade_offs(
+    task: SoftwareTask, searched: dict[str, ProvenPlan]
+) -> tuple[dict[str, NetworkResult], ...]:
+    """Return other software of a design: the same plans with less energy or fewer cycles."""
+    mapper = _mapper(task.settings, task.seed, task.settings.mapping_evaluations)
+    others = trade_offs([*searched.values()], mapper)
+    return tuple(
+        {name: _result(plan, {}) for name, plan in zip(searched, plans, strict=True)}
+        for plans in others
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class Course:
     def reached(self, percent: float) -> int | None:
         """Return the trials after which the hypervolume was at least that; None if never."""
         enough = np.flatnonzero(self.percent >= percent)
-        return int(enough[0]) + 1 if len(enough) else None
+        return int(self.spent["trials"][enough[0]]) if len(enough) else None
 
     def at(self, name: str, spent: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Return the percents reached when so much was spent; nan beyond the run's end."""
@@ -107,7 +107,7 @@ class ArmResult:
         percent: median, least and most share of the common front's hypervolume at the end.
         trials_to: for each of :data:`MARKS` the median of trials that reached it; None if half
             of the runs never did.
-        members: designs of the common front that the arm found.
+        members: members of the common front that the arm found.
         best: geometric mean over runs of the best first objective; None if no run has an EDP.
         spent: medians of what runs spent, by name of :data:`SPENT` without the trials.
     """
@@ -194,7 +194,7 @@ def _result(comparison: Comparison, arm: Arm, courses: Sequence[Course]) -> ArmR
     return ArmResult(
         arm=arm.label,
         runs=len(arm.runs),
-        trials=max(len(run.steps) for run in arm.runs),
+        trials=max(len({step.trial.number for step in run.steps}) for run in arm.runs),
         percent=(median(ends), min(ends), max(ends)),
         trials_to={mark: _median_reached(courses, mark) for mark in MARKS},
         members=sum(one[1] is arm for one in comparison.front),

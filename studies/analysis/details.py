@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     from archloom.studies.config import Workload
 
 
-def trial_details(location: Location, trial: int | None) -> Details:
+def trial_details(location: Location, trial: int | None, outcome: int = 0) -> Details:
     """Return everything that is known of one trial, as plain JSON values.
 
     Args:
         location: of the study.
         trial: its number; None for the baseline.
+        outcome: which of its outcomes, if it has several.
 
     Returns:
         The trial's record without its curve, with ``hardware`` taken apart, and for each network
@@ -52,7 +53,11 @@ def trial_details(location: Location, trial: int | None) -> Details:
         UserError: no such study or trial, or this version of archloom prices the recorded plan
             otherwise than the one that found it.
     """
-    return TrialReader(location).details(_trial(location, trial))
+    reader, found = TrialReader(location), _trial(location, trial)
+    if outcome >= len(found.outcomes):
+        known = f"outcomes 0 to {len(found.outcomes) - 1}" if found.trade_offs else "no others"
+        raise UserError(f"{location}: trial {found.label} has no outcome {outcome}; it has {known}")
+    return reader.details(found.outcomes[outcome])
 
 
 class TrialReader:
@@ -97,6 +102,7 @@ class TrialReader:
         kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
         return {
             **{key: record[key] for key in kept},
+            **({"outcome": trial.outcome} if trial.outcome else {}),
             "effort": trial.effort,
             "values": record["values"],
             "held_out": held_out.to_dict() if held_out else None,
@@ -219,7 +225,7 @@ def _evaluated(
         and cost.latency_cycles == recorded.latency_cycles
     ):
         raise UserError(
-            f"trial {trial.number}: this version of archloom evaluates the recorded mappings of "
+            f"trial {trial.label}: this version of archloom evaluates the recorded mappings of "
             f"{network.name} differently from the version that found them; use the version that "
             f"started the study ({header.archloom}), or run the study again"
         )
@@ -360,14 +366,18 @@ def _tile_details(
     }
 
 
-def trial_number(text: str) -> int | None:
-    """Read a trial as people write it: its number, or ``baseline`` (None).
+def trial_number(text: str) -> tuple[int | None, int]:
+    """Read a trial as people write it: its number, or ``baseline`` (None), and behind a dot which
+    of its outcomes.
 
     Raises:
         UserError: neither.
     """
-    if text == "baseline":
-        return None
-    if not (text.isascii() and text.isdigit()):
-        raise UserError(f"trial {text!r} must be a number from 0, or 'baseline'")
-    return int(text)
+    name, dot, outcome = text.partition(".")
+    numbers = [*([] if name == "baseline" else [name]), *([outcome] if dot else [])]
+    if not all(one.isascii() and one.isdigit() for one in numbers):
+        raise UserError(
+            f"trial {text!r} must be a number from 0, or 'baseline'; a number behind a dot says "
+            "which of its outcomes, such as 7.2"
+        )
+    return None if name == "baseline" else int(name), int(outcome or 0)

@@ -30,7 +30,7 @@ def importances(runs: Sequence[Run], objective: int, trees: int = 64) -> dict[st
         (step.trial.point or {}, log(values[objective]))
         for run in runs
         for step in run.steps
-        if (values := step.costs) is not None
+        if (values := step.costs) is not None and not step.trial.outcome
     ]
     logs = [value for _, value in found]
     if len(found) < ENOUGH or len(set(logs)) == 1:

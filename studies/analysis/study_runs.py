@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One trial, and what the study had spent when its batch was done.
+    """An outcome of a trial, and what the study had spent when its batch was done.
 
     Attributes:
-        trial: that ended.
+        trial: that ended, as one of its outcomes.
         costs: of each objective; None if it has no EDP, or breaks a limit of its study.
         evaluations: fusion plans evaluated for it and for all trials before it.
         cpu_seconds: of optimizer and software search up to it; None where an older version of
@@ -60,7 +60,7 @@ class Run:
     @property
     def ended(self) -> "list[Point]":
         """Designs whose result more search of the same budget would not change."""
-        trials = (step.trial for step in self.steps)
+        trials = (step.trial for step in self.steps if not step.trial.outcome)
         return [t.point for t in trials if t.point and t.state in ("complete", "infeasible")]
 
 
@@ -101,8 +101,10 @@ def _steps(
             wall = max([wall, *(ended.get(t.number, 0.0) for t in trials if t.batch == batch)])
         evaluations += trial.evaluations
         cpu += searched.get(trial.number, 0.0)
-        costs = trial.costs(objective_set) if trial.keeps_limits(objective_set) else None
-        yield Step(trial, costs, evaluations, cpu if timed else None, wall if timed else None)
+        spent = evaluations, cpu if timed else None, wall if timed else None
+        for one in trial.outcomes:
+            costs = one.costs(objective_set) if one.keeps_limits(objective_set) else None
+            yield Step(one, costs, *spent)
 
 
 def arms_of(runs: Sequence[Run]) -> tuple[Arm, ...]:

@@ -56,7 +56,7 @@ class Design:
 
     @property
     def label(self) -> str:
-        """Number of the trial, or the name of a preset."""
+        """As of its trial."""
         return self.trial.label
 
     @property
@@ -92,7 +92,7 @@ class StudyView:
     Attributes:
         name: of the study.
         facts: the configuration, for people.
-        designs: every trial that has an EDP, in order.
+        designs: every trial that has an EDP, in order; of its other outcomes those on the front.
         losses: trials without an EDP, and those that crashed after they had one.
         baseline: the preset for comparison, if the study has one and has evaluated it.
         picked: position in ``designs`` of the front member that the rule picks.
@@ -161,9 +161,11 @@ def load_view(location: Location, pick: str | None = None) -> StudyView:
         )
     objective_set, rule = stored_objective_set(config), stored_pick(config, pick)
     priced = [trial for trial in trials if trial.edp_js is not None]
-    front = Front(objective_set, tuple(front_of(priced, objective_set)), rule)
-    members = {trial.number for trial in front.members}
-    designs = tuple(Design(t, t.number in members, t.keeps_limits(objective_set)) for t in priced)
+    every = [one for trial in priced for one in trial.outcomes]
+    front = Front(objective_set, tuple(front_of(every, objective_set)), rule)
+    members = {trial.label for trial in front.members}
+    shown = [one for one in every if not one.outcome or one.label in members]
+    designs = tuple(Design(t, t.label in members, t.keeps_limits(objective_set)) for t in shown)
     kept = [design.costs(objective_set.objectives) for design in designs if design.kept]
     reference = hypervolume_reference(kept, objective_set, config["constraints"]) if kept else None
     baseline = read_baseline(location)
@@ -175,7 +177,7 @@ def load_view(location: Location, pick: str | None = None) -> StudyView:
         baseline=Design(baseline, kept=baseline.keeps_limits(objective_set))
         if baseline and baseline.edp_js
         else None,
-        picked=priced.index(front.picked) if front.picked else None,
+        picked=shown.index(front.picked) if front.picked else None,
         reference=reference,
         hypervolume=hypervolume_history(designs, objective_set.objectives, reference)
         if reference
@@ -210,7 +212,9 @@ def hypervolume_history(
     """Return (evaluations spent, hypervolume in percent) after each design in turn."""
     from archloom.search import hypervolume_after, hypervolume_percent
 
-    spent = list(accumulate(design.trial.evaluations for design in designs))
+    # all outcomes of a trial are of the same search
+    runs = (0 if design.trial.outcome else design.trial.evaluations for design in designs)
+    spent = list(accumulate(runs))
     # designs that break a limit add nothing
     kept = [design.costs(objectives) for design in designs if design.kept]
     ideal = [min(column) for column in zip(*kept, strict=True)]

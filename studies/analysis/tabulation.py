@@ -12,7 +12,8 @@ from .front import front_of
 
 @dataclass(frozen=True, slots=True)
 class TrialTable:
-    """Rows of trials, in order of their numbers unless they came in another one.
+    """Rows of trials, in order of their numbers unless they came in another one. Each outcome of a
+    trial has a row, with a column that says which one, if any trial has several.
 
     Attributes:
         columns: their names: figures first, then what is known of each network, then parameters.
@@ -23,15 +24,22 @@ class TrialTable:
     rows: tuple[dict[str, Any], ...]
 
 
-def trial_table(trials: Sequence[Trial], on_front: Collection[int] | None = None) -> TrialTable:
+def trial_table(trials: Sequence[Trial], on_front: Collection[str] | None = None) -> TrialTable:
     """Return trials as a table.
 
     Args:
         trials: to be rows.
-        on_front: numbers of those on the front, for a column that says so; None for no such column.
+        on_front: labels of those on the front, for a column that says so; None for no such column.
     """
-    rows = tuple(_row(trial, on_front) for trial in trials)
-    first = ["trial", "state", *([] if on_front is None else ["on_front"])]
+    outcomes = [one for trial in trials for one in trial.outcomes]
+    several = any(one.outcome for one in outcomes)
+    rows = tuple(_row(one, on_front, several) for one in outcomes)
+    first = [
+        "trial",
+        *(["outcome"] if several else []),
+        "state",
+        *([] if on_front is None else ["on_front"]),
+    ]
     first += ["edp_js", "area_mm2", "tdp_w"]
     heads = dict.fromkeys([*first, *(name for head, _, _ in rows for name in head)])
     networks = dict.fromkeys(name for _, found, _ in rows for name in found)
@@ -53,19 +61,21 @@ def read_trial_table(location: Location) -> TrialTable:
     """
     objective_set = stored_objective_set(read_header(location).config)
     trials = read_trials(location)
-    return trial_table(trials, {trial.number for trial in front_of(trials, objective_set)})
+    return trial_table(trials, {trial.label for trial in front_of(trials, objective_set)})
 
 
 _Row = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 
 
-def _row(trial: Trial, on_front: Collection[int] | None) -> _Row:
+def _row(trial: Trial, on_front: Collection[str] | None, several: bool) -> _Row:
     """Return figures, what is known of each network, and parameters of a trial."""
     crash, reason = trial.crash, trial.reason
     why = f"{crash.error}: {crash.message}" if crash else str(reason or "")
     head: dict[str, Any] = {"trial": trial.number, "state": trial.state}
+    if several:
+        head["outcome"] = trial.outcome
     if on_front is not None:
-        head["on_front"] = trial.number in on_front
+        head["on_front"] = trial.label in on_front
     head |= {"edp_js": trial.edp_js, "area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w}
     head |= {name: value for name, value in trial.values.items() if name not in head}
     head |= {"evaluations": trial.evaluations, "rounds": trial.rounds, "batch": trial.batch}

@@ -33,7 +33,7 @@ class Design:
     @classmethod
     def of(cls, location: Location, record: Record, number: int | None) -> "Design":
         """Return the design of a trial; a ``number`` of None is the preset."""
-        details = trial_details(location, number)
+        details = trial_details(location, number, record.outcome)
         chip = Hardware(hardware_of(location, read_header(location), record))
         plans = [
             NetworkPlan.of(found, record.networks[found["name"]].batch, chip.name)

@@ -25,6 +25,7 @@ class Trial:
 
     Attributes:
         number: number of the trial, from 0 on; -1 for the baseline.
+        outcome: which software of the design it is; 0: that of the least EDP.
         state: ``complete``, ``stopped`` (by halving; the EDP is valid), ``infeasible``,
             ``failed`` (a crash), ``lost`` (workers died) or ``over_limit``.
         point: parameters of the design; empty for a preset.
@@ -40,6 +41,7 @@ class Trial:
     """
 
     number: int
+    outcome: int
     state: str
     point: Mapping[str, Any]
     hardware: str
@@ -60,6 +62,7 @@ class Trial:
         crash = record.crash
         return cls(
             number=record.number,
+            outcome=record.outcome,
             state=record.state,
             point=record.point or {},
             hardware=record.hardware,
@@ -91,7 +94,7 @@ class Trial:
     def __repr__(self) -> str:
         edp = "no EDP" if self.edp_js is None else f"EDP {self.edp_js:.4g} J s"
         return (
-            f"<archloom.Trial {self.number}: {self.state}, {edp}, {self.area_mm2:.4g} mm2, "
+            f"<archloom.Trial {self._record.label}: {self.state}, {edp}, {self.area_mm2:.4g} mm2, "
             f"TDP {self.tdp_w:.4g} W>"
         )
 
@@ -174,7 +177,11 @@ class Front:
         return frame(trial_table([trial._record for trial in self.members]))
 
     def __repr__(self) -> str:
-        picked = "none selected" if self.picked is None else f"trial {self.picked.number} selected"
+        picked = (
+            "none selected"
+            if self.picked is None
+            else f"trial {self.picked._record.label} selected"
+        )
         return (
             f"<archloom.Front of {len(self)} designs in {', '.join(self.objectives)}: {picked}, "
             f"{self._known()}>"
@@ -194,11 +201,10 @@ class Front:
         parameters = list(self.members[0].point) if self.members else []
         rows = [
             [
-                f"{trial.number} *" if trial.number == chosen else str(trial.number),
+                f"{trial._record.label} *" if trial == self.picked else trial._record.label,
                 *(one.shown(trial._record.figure(one)) for one in measured),
                 *(trial.point.get(name) for name in parameters),
             ]
-            for chosen in [None if self.picked is None else self.picked.number]
             for trial in self.members
         ]
         heads = ["trial", *(one.label for one in measured), *parameters]

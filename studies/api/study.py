@@ -95,11 +95,12 @@ class Study:
         return Front.of(read_front(self._location, pick))
 
     @mendable
-    def design(self, trial: int | Literal["baseline"]) -> Design:
+    def design(self, trial: int | Literal["baseline"], outcome: int = 0) -> Design:
         """Return one design with its hardware, plans and costs.
 
         Args:
             trial: number of the trial, or ``"baseline"``.
+            outcome: which of its outcomes, where ``trade_offs`` finds several; 0: least EDP.
 
         Raises:
             ArchloomError: no such trial, or this version computes other costs for its plan.
@@ -113,7 +114,13 @@ class Study:
         if trial not in records:
             there = f"0 to {max(records)}" if records else "none yet"
             raise UserError(f"{self.location} has no finished trial {trial!r}; finished: {there}")
-        return Design.of(self._location, records[trial], int(trial))
+        outcomes = records[trial].outcomes
+        if not 0 <= outcome < len(outcomes):
+            raise UserError(
+                f"trial {trial} of {self.location} has no outcome {outcome!r}; it has 0 to "
+                f"{len(outcomes) - 1}"
+            )
+        return Design.of(self._location, outcomes[outcome], int(trial))
 
     @mendable
     def to_pandas(self) -> "DataFrame":
@@ -123,7 +130,7 @@ class Study:
         Raises:
             ArchloomError: pandas is not installed.
         """
-        return frame(trial_table(self._records, {trial.number for trial in self.front()}))
+        return frame(trial_table(self._records, {one._record.label for one in self.front()}))
 
     @mendable
     def plot_front(self) -> "Figure":
@@ -175,6 +182,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         front = self.front()
+        on_front = {trial.number for trial in front}
         rows = [
             [
                 trial.number,
@@ -182,7 +190,7 @@ class Study:
                 trial.edp_js,
                 trial.area_mm2,
                 trial.tdp_w,
-                "yes" if trial in front.members else "",
+                "yes" if trial.number in on_front else "",
             ]
             for trial in self.trials
         ]

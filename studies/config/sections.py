@@ -253,6 +253,17 @@ def text(pattern: str = "", most: float = float("inf"), form: str = "") -> Key:
     return Key(read, form=lambda: schema | ({} if most == float("inf") else {"maxLength": most}))
 
 
+def yes_or_no() -> Key:
+    """Return a key that holds true or false."""
+
+    def read(entry: Any, _: Reading) -> bool:
+        if type(entry) is not bool:
+            raise ValueError(f"{shown(entry)} must be true or false")
+        return entry
+
+    return Key(read, form=lambda: {"type": "boolean"})
+
+
 def word(*known: str) -> Key:
     """Return a key that holds one of a few words."""
 

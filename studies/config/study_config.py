@@ -71,6 +71,7 @@ from .software import (
     of_plans,
     of_proofs,
     to_the_end,
+    tradable,
 )
 from .space_reference import readable_space
 from .start_from import StartSource, preset_names
@@ -177,7 +178,7 @@ class ExecutorChoice(Section):
     start_s: Annotated[float, TIME_S] = 120.0
 
 
-_SOFTWARE: Final = SOFTWARE.checked(_for_tenants)
+_SOFTWARE: Final = SOFTWARE.checked(_for_tenants).checked(tradable)
 
 
 _LARGEST: Final = _COUNT.or_none().silent_if(lambda n: n is None).like(50_000)

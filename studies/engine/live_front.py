@@ -36,9 +36,10 @@ class GrowingFront:
         from archloom.search import Undominated
 
         self._objective_set = objective_set
-        #: first cost, number, trial
-        self._rows: list[tuple[float, int, Trial]] = []
-        self._numbers = np.empty(0, np.int64)
+        #: first cost, number, outcome, trial
+        self._rows: list[tuple[float, int, int, Trial]] = []
+        #: numbers and outcomes, in the order in which they were added
+        self._names = np.empty((0, 2), np.int64)
         self._costs = Undominated(len(objective_set.objectives))
 
     @property
@@ -64,10 +65,11 @@ class GrowingFront:
         if stays is None:
             return False
         if not stays.all():
-            gone = set(self._numbers[~stays].tolist())
-            self._rows = [row for row in self._rows if row[1] not in gone]
-        insort(self._rows, (costs[0], trial.number, trial), key=itemgetter(0, 1))
-        self._numbers = np.append(self._numbers[stays], trial.number)
+            gone = set(map(tuple, self._names[~stays].tolist()))
+            self._rows = [row for row in self._rows if row[1:3] not in gone]
+        name = trial.number, trial.outcome
+        insort(self._rows, (costs[0], *name, trial), key=itemgetter(0, 1, 2))
+        self._names = np.vstack([self._names[stays], name])
         return True
 
 
@@ -152,12 +154,14 @@ class LiveFront:
 
     def ended(self, trials: Sequence[Trial]) -> None:
         """Take trials that ended in place of what they had on the way."""
-        priced = [t.costs(self._objective_set) for t in trials if t.edp_js is not None]
+        outcomes = [one for trial in trials for one in trial.outcomes]
+        priced = [t.costs(self._objective_set) for t in outcomes if t.edp_js is not None]
         for trial in trials:
             self._under_way.pop(trial.number, None)
             self._unseen.pop(trial.number, None)
+        for one in outcomes:
             # plans and mappings are in the store, and a front may be of thousands of designs
-            self._front.add(replace(trial, networks={}, curve=NOTHING_FOUND))
+            self._front.add(replace(one, networks={}, curve=NOTHING_FOUND))
         self.__dict__.pop("volume", None)
         if not self._corner and priced:
             self._corner = tuple(_BEYOND * max(column) for column in zip(*priced, strict=True))
@@ -191,6 +195,6 @@ class LiveFront:
                 texts = (o.text(trial.figure(o)) for o in objectives)
                 rounds = f"{trial.rounds}/{self._study.allocator.rounds}"
                 self._tell(
-                    f"new on the Pareto front: trial {trial.number} (round {rounds}): "
+                    f"new on the Pareto front: trial {trial.label} (round {rounds}): "
                     f"{', '.join(texts)}"
                 )

@@ -320,7 +320,7 @@ class _Loop:
                 rounds=rounds,
                 fraction=min((over + inside) / config.trials, 1.0),
                 best=objective.text(front[0].figure(objective)) if front else None,
-                front=len(front),
+                front=len({trial.number for trial in front}),
                 failed=self._states["failed"] + self._states["lost"],
                 over_limit=self._states["over_limit"],
                 validation=validation,

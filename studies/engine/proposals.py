@@ -175,12 +175,17 @@ class Proposals:
         for trial, observation in zip(trials, observations, strict=True):
             settled = trial.state in ("complete", "infeasible")
             self._pruner.tell(observation, settled, self._least(trial))
+            self._tell_again(trial.outcomes[1:], settled)
         for trial in again:
-            observation = trial.observation(self._objective_set)
-            self._pruner.tell_again(observation, self._least(trial))
+            self._tell_again(trial.outcomes, True)
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
         self._pruner.tighten(None if every else TIGHTENED * min(len(trials), TIGHTENED_FOR))
+
+    def _tell_again(self, outcomes: Sequence[Trial], settled: bool) -> None:
+        """Have the bounds learn from more software of a design that they know."""
+        for one in outcomes:
+            self._pruner.tell_again(one.observation(self._objective_set), self._least(one), settled)
 
     def needed(self, trial: Trial) -> Trial:
         """Return a trial with as much as is learned from it: what it runs takes most of the memory.
@@ -189,7 +194,8 @@ class Proposals:
         """
         networks = trial.networks.items() if self._one_plan else ()
         kept = {name: replace(one, plan=[], mappings={}, gaps=None) for name, one in networks}
-        return replace(trial, networks=kept, curve=NOTHING_FOUND)
+        others = tuple(replace(one, networks={}) for one in trial.trade_offs)
+        return replace(trial, networks=kept, curve=NOTHING_FOUND, trade_offs=others)
 
     def _least(self, trial: Trial) -> tuple[float, ...]:
         """Return costs that no software of a trial's design goes below; empty if nothing is proven.

@@ -60,7 +60,7 @@ class WarmStart:
     def to_text(self) -> str:
         """Return it as JSON, without the notes."""
         # the key that directories of older studies have, and that their identity is a hash of
-        content = {"first": list(self.first), "told": [asdict(one) for one in self.observations]}
+        content = {"first": list(self.first), "told": [*map(_plain, self.observations)]}
         return json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n"
 
     @classmethod
@@ -82,9 +82,16 @@ class WarmStart:
         return cls(first, observations)
 
 
+def _plain(observation: Observation) -> dict[str, Any]:
+    """Return JSON values; designs without other software have the keys that they always had."""
+    content = asdict(observation)
+    return content if observation.others else {k: v for k, v in content.items() if k != "others"}
+
+
 def _observation(content: dict[str, Any]) -> Observation:
     values = content["values"]
     settled = {"values": None if values is None else tuple(values)}
+    settled["others"] = tuple(map(tuple, content.get("others", ())))
     return Observation(**content | settled | {"excess": tuple(content["excess"])})
 
 
@@ -203,7 +210,9 @@ def _from_study(folder: Path, most: int, header: Header, problem: "DesignProblem
     ]
     seen = () if differing else tuple(t.observation(problem.objective_set) for t in trials)
     costs = [trial.costs(front.objective_set) for trial in front.members]
-    first = tuple(front.members[i].point or {} for i in _widest(costs, most))
+    # several outcomes of a design may be on the front
+    points = {t.hardware: t.point or {} for t in (front.members[i] for i in _widest(costs, most))}
+    first = tuple(points.values())
     why = f", since {', '.join(differing)} differ" if differing else ""
     count = _count(len(first), "design")
     note = (

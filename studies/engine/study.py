@@ -1,8 +1,8 @@
 """Study made ready: a config with every name in it resolved, which turns results into trials."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
+from dataclasses import dataclass, replace
+from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from archloom.studies.storage import (
     NOTHING_FOUND,
     Crash,
     Header,
+    TradeOff,
     Trial,
     TrialState,
     stored_networks,
@@ -176,7 +177,19 @@ class Study:
             networks=best.networks if best else {},
             curve=curve,
             effort=effort,
+            trade_offs=self._trade_offs(point, hardware, best) if best else (),
         )
+
+    def _trade_offs(
+        self, point: Point | None, hardware: "Hardware", result: "SoftwareResult"
+    ) -> tuple[TradeOff, ...]:
+        """Return the other software of a design with its figures."""
+        found = []
+        for networks in result.trade_offs:
+            logs = [log(one.edp_js) for one in networks.values()]
+            edp, other = exp(sum(logs) / len(logs)), replace(result, networks=networks)
+            found.append(TradeOff(edp, self._values(point, hardware, other, edp), networks))
+        return tuple(found)
 
     def _values(
         self, point: Point | None, hardware: "Hardware", result: "SoftwareResult", edp: float

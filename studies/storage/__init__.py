@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         HeldOutTrial as HeldOutTrial,
         Lost as Lost,
         OverLimit as OverLimit,
+        TradeOff as TradeOff,
         Trial as Trial,
         TrialState as TrialState,
     )

@@ -20,7 +20,7 @@ An event is journaled before the study acts on it, so a study that was killed ac
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count as numbers
 from time import time
@@ -68,7 +68,7 @@ class Certified:
 
 def encode(result: SoftwareResult) -> str:
     """Return the result as a short string; :func:`decode` is the inverse."""
-    content = {
+    content: dict[str, Any] = {
         "state": result.state,
         "evaluations": result.curve.evaluations,
         "edp": result.curve.edp,
@@ -77,6 +77,10 @@ def encode(result: SoftwareResult) -> str:
     }
     if result.together:
         content["together"] = dict(result.together)
+    if result.trade_offs:
+        content["trade_offs"] = [
+            {name: found.to_dict() for name, found in other.items()} for other in result.trade_offs
+        ]
     return pack(content)
 
 
@@ -92,15 +96,20 @@ def decode(payload: str) -> SoftwareResult:
         return SoftwareResult(
             content["state"],
             Curve(tuple(content["evaluations"]), tuple(content["edp"])),
-            {name: NetworkResult.from_dict(found) for name, found in content["networks"].items()},
+            _networks(content["networks"]),
             Infeasible(**reason) if reason else None,
             content.get("together", {}),
+            tuple(map(_networks, content.get("trade_offs", ()))),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
         raise UserError(
             f"a result in the journal is none that archloom wrote ({error}); restore the journal "
             "from a copy, or start a study in another directory"
         ) from None
+
+
+def _networks(found: Mapping[str, Any]) -> dict[str, NetworkResult]:
+    return {name: NetworkResult.from_dict(one) for name, one in found.items()}
 
 
 #: More designs than any batch has.

@@ -4,7 +4,7 @@ A line of ``trials.jsonl`` is a trial that ended; it is the same on every run of
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import inf, isfinite
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
@@ -92,6 +92,20 @@ class OverLimit(Crash):
         return {key: value for key, value in asdict(self).items() if key not in times}
 
 
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """Other software of a trial's design, with less energy or fewer cycles: as of the trial."""
+
+    edp_js: float
+    values: Mapping[str, float]
+    networks: Mapping[str, NetworkResult]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; :func:`_trade_off` is the inverse."""
+        networks = {name: found.to_dict() for name, found in self.networks.items()}
+        return {"edp_js": self.edp_js, "values": dict(self.values), "networks": networks}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """A trial that ended.
@@ -118,6 +132,8 @@ class Trial:
         crash: of its last round.
         networks: best software by network.
         curve: best EDP against evaluations.
+        trade_offs: other software of the design, if the study searches it.
+        outcome: which of :attr:`outcomes` this is: 0 for the software of least EDP.
 
     Raises:
         ValueError: an unknown state, or an EDP that is not positive and finite.
@@ -139,6 +155,8 @@ class Trial:
     networks: Mapping[str, NetworkResult] = field(default_factory=dict)
     curve: Curve = NOTHING_FOUND
     effort: int = 1
+    trade_offs: tuple[TradeOff, ...] = ()
+    outcome: int = 0
 
     def __post_init__(self) -> None:
         if self.state not in get_args(TrialState):
@@ -171,7 +189,7 @@ class Trial:
                 "evaluations": list(self.curve.evaluations),
                 "edp_js": [edp if isfinite(edp) else None for edp in self.curve.edp],
             },
-        }
+        } | ({"trade_offs": [o.to_dict() for o in self.trade_offs]} if self.trade_offs else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Trial":
@@ -184,20 +202,33 @@ class Trial:
         _check_types(fields)
         curve, reason, crash = fields.pop("curve"), fields.pop("reason"), fields.pop("crash")
         edp = tuple(inf if value is None else value for value in curve["edp_js"])
-        networks = fields.pop("networks").items()
         return cls(
             number=fields.pop("trial"),
             reason=Infeasible(**reason) if reason else None,
             crash=Crash.from_dict(crash) if crash else None,
-            networks={name: NetworkResult.from_dict(found) for name, found in networks},
+            networks=_networks(fields.pop("networks")),
             curve=Curve(tuple(curve["evaluations"]), edp),
+            trade_offs=tuple(map(_trade_off, fields.pop("trade_offs", ()))),
             **fields,
         )
 
     @property
     def label(self) -> str:
-        """Its number, or the name of the preset."""
-        return self.hardware if self.number == BASELINE else str(self.number)
+        """Its number, or the name of the preset; behind a dot which of its outcomes it is."""
+        name = self.hardware if self.number == BASELINE else str(self.number)
+        return f"{name}.{self.outcome}" if self.outcome else name
+
+    @property
+    def outcomes(self) -> "tuple[Trial, ...]":
+        """The trial with the software of least EDP, then with each other one that was found."""
+        if not self.trade_offs:
+            return (self,)
+        first = replace(self, trade_offs=())
+        others = (
+            replace(first, edp_js=o.edp_js, values=o.values, networks=o.networks, outcome=at)
+            for at, o in enumerate(self.trade_offs, 1)
+        )
+        return (first, *others)
 
     @property
     def mappings_proven(self) -> tuple[int, int]:
@@ -266,7 +297,16 @@ class Trial:
         if self.edp_js is None:
             return Observation(self.point, None, self.evaluations, failure)
         costs, excess = self.costs(objective_set), self.excess(objective_set)
-        return Observation(self.point, costs, self.evaluations, failure, excess)
+        kept = [o.costs(objective_set) for o in self.outcomes[1:] if o.keeps_limits(objective_set)]
+        return Observation(self.point, costs, self.evaluations, failure, excess, tuple(kept))
+
+
+def _trade_off(data: Mapping[str, Any]) -> TradeOff:
+    return TradeOff(data["edp_js"], data["values"], _networks(data["networks"]))
+
+
+def _networks(data: Mapping[str, Any]) -> dict[str, NetworkResult]:
+    return {name: NetworkResult.from_dict(found) for name, found in data.items()}
 
 
 def _check_types(fields: Mapping[str, Any]) -> None:
@@ -292,6 +332,7 @@ _TYPES: Final[dict[str, type | UnionType]] = {
     **dict.fromkeys(("state", "hardware"), str),
     **dict.fromkeys(("networks", "values", "curve"), dict),
     **dict.fromkeys(("point", "reason", "crash"), dict | None),
+    "trade_offs": list,
     "edp_js": int | float | None,
 }
 
@@ -345,7 +386,7 @@ class HeldOutTrial:
             data["evaluations"],
             data["values"],
             {name: _missing(why) for name, why in data["missing"].items()},
-            {name: NetworkResult.from_dict(found) for name, found in data["networks"].items()},
+            _networks(data["networks"]),
         )
 
 

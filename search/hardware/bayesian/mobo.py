@@ -309,7 +309,7 @@ class Mobo(ObservingOptimizer):
 
     def _fit(self, tight: bool) -> Posterior:
         results, logs = self._observations.results, self._observations.logs()
-        front = logs[np.array(self._observations.front_rows(), dtype=np.int64)]
+        front = np.log(self._observations.front_values())
         train = np.arange(len(logs))
         if self._update_filter == "uul":
             seed = derived_seed(self._seed, "uul")

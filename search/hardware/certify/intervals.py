@@ -5,7 +5,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 from operator import le
 from typing import Any, NamedTuple
 
@@ -33,11 +32,11 @@ class Undecided:
 
 
 class _Interval(NamedTuple):
-    """Lower bounds of a design, its measured costs (none that count: infinite), and whether it
-    counts as measured."""
+    """Lower bounds of a design, its measured costs, none of which dominates another one (none that
+    count: empty), and whether it counts as measured."""
 
     least: tuple[float, ...]
-    cost: tuple[float, ...]
+    costs: tuple[tuple[float, ...], ...]
     measured: bool
 
 
@@ -55,7 +54,7 @@ class CostIntervals:
     def add(
         self, key: str, least: Sequence[float], cost: Sequence[float] | None, measured: bool
     ) -> None:
-        """Add a design, or what became of it in another trial: all that was proven and found holds.
+        """Add a design, or what else became of it: all that was proven and found holds.
 
         Args:
             key: of the design.
@@ -63,13 +62,15 @@ class CostIntervals:
             cost: measured; None if there is none, or if it breaks a limit.
             measured: False for a design that still counts as open: its search was cut short.
         """
-        found = (inf,) * self._objectives if cost is None else tuple(cost)
+        found: tuple[tuple[float, ...], ...] = () if cost is None else (tuple(cost),)
         before = self._known.get(key)
         if before is not None:
             least = tuple(map(max, least, before.least))
-            # a trial whose search found something worse is no news
-            worse = all(map(le, before.cost, found))
-            found, measured = before.cost if worse else found, measured or before.measured
+            measured = measured or before.measured
+            # what is worse is no news, and what it is worse than is gone
+            new = [one for one in found if not any(all(map(le, b, one)) for b in before.costs)]
+            old = [b for b in before.costs if not any(all(map(le, one, b)) for one in new)]
+            found = (*old, *new)
         self._known[key] = _Interval(tuple(least), found, measured)
 
     def knows(self, key: str) -> bool:
@@ -97,14 +98,15 @@ class CostIntervals:
 
     def undecided(self, front: Floats) -> Undecided:
         """Return what these designs may still do to a front, [k, m] costs."""
-        known = self._known.values()
-        least, costs = self._rows([k.least for k in known]), self._rows([k.cost for k in known])
+        least = self._rows([one.least for one in self._known.values()])
         on_front = set(map(tuple, front.tolist()))
-        members = np.array([tuple(cost) in on_front for cost in costs.tolist()], np.bool_)
-        settled = members & (costs <= least).all(axis=1)
-        return Undecided(
-            least[self._may_change(front, least)], int(members.sum()), int(settled.sum())
-        )
+        members = [
+            (one.least, [cost for cost in one.costs if cost in on_front])
+            for one in self._known.values()
+        ]
+        members = [(least, costs) for least, costs in members if costs]
+        settled = [any(all(map(le, c, least)) for c in costs) for least, costs in members]
+        return Undecided(least[self._may_change(front, least)], len(members), sum(settled))
 
     def copy(self) -> "CostIntervals":
         """Return what is known, to be added to by itself."""
@@ -115,8 +117,9 @@ class CostIntervals:
     def state(self) -> list[Any]:
         """Return what is known, as JSON has it, which knows no infinity."""
         return [
-            [key, list(one.least), None if inf in one.cost else list(one.cost), one.measured]
+            [key, list(one.least), first and list(first), one.measured, *map(list, others)]
             for key, one in self._known.items()
+            for first, *others in [one.costs or (None,)]
         ]
 
     def restore(self, state: list[Any]) -> None:
@@ -126,8 +129,9 @@ class CostIntervals:
             ValueError, TypeError: it is no such state; nothing was changed.
         """
         found = CostIntervals(self._objectives)
-        for key, least, cost, measured in state:
-            found.add(str(key), [float(v) for v in least], cost, bool(measured))
+        for key, least, cost, measured, *others in state:
+            for one in (cost, *others):
+                found.add(str(key), [float(v) for v in least], one, bool(measured))
         if any(len(one.least) != self._objectives for one in found._known.values()):
             raise ValueError("a design has bounds of other objectives")
         self._known = found._known

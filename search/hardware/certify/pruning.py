@@ -103,14 +103,16 @@ class DominancePruner:
             self._learn(row, values)
         self._add(values)
 
-    def tell_again(self, observation: Observation, least: Sequence[float]) -> None:
-        """Learn what became of a measured design with more search: as :meth:`tell`, but it counts
-        once, and it says nothing of what others cost with less.
+    def tell_again(
+        self, observation: Observation, least: Sequence[float], settled: bool = True
+    ) -> None:
+        """Learn what else became of a measured design, with more search or with other software: as
+        :meth:`tell`, but it counts once, and it says nothing of what others cost.
         """
         if not self.covers_space or observation.values is None:
             return
         key = self._problem.space.point_key(observation.point)
-        self._bound(observation, key, True, least)
+        self._bound(observation, key, settled, least)
         if observation.kept:
             self._add(np.array(observation.values))
 

@@ -50,7 +50,8 @@ def read_other_front(location: Location, names: str, pick: str | None = None) ->
     _check(objectives, [w.network for w in reader.workloads], trials)
     shown = ObjectiveSet.of(objectives, searched.limits)
     told = _teller(reader, objectives)
-    members = front_of([told(t) for t in trials if t.keeps_limits(searched)], shown)
+    every = (one for trial in trials for one in trial.outcomes)
+    members = front_of([told(t) for t in every if t.keeps_limits(searched)], shown)
     rule = pick or config.get("pick", {"name": "ideal"})["name"]
     return Front(shown, tuple(members), pick_rule({"name": rule}, objectives), searched=searched)
 

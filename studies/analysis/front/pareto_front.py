@@ -72,17 +72,19 @@ class Front:
 def front_of(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[Trial]:
     """Return the non-dominated trials that keep the limits, by the first objective.
 
+    Each outcome of a trial is one (:attr:`archloom.studies.storage.trial.Trial.outcomes`).
     A trial that halving stopped counts too: its figures were found, more search would only have
     improved them. A design that was searched again and found no better is there once, as the trial
     that knows more of it.
     """
-    kept = [trial for trial in trials if trial.keeps_limits(objective_set)]
+    every = (one for trial in trials for one in trial.outcomes)
+    kept = [trial for trial in every if trial.keeps_limits(objective_set)]
     if not kept:
         return []
     costs = [trial.costs(objective_set) for trial in kept]
     best = zip(kept, costs, _non_dominated(costs), strict=True)
-    front = [(cost[0], trial.number, trial) for trial, cost, keep in best if keep]
-    return each_once([trial for *_, trial in sorted(front, key=lambda row: row[:2])])
+    front = [(cost[0], trial.number, trial.outcome, trial) for trial, cost, keep in best if keep]
+    return each_once([trial for *_, trial in sorted(front, key=lambda row: row[:3])])
 
 
 def each_once(trials: Sequence[Trial]) -> list[Trial]:

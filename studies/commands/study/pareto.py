@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 #: what a front in other objectives is called
 _OTHER: Final = "Not dominated among recorded trials, in other objectives than were searched"
 
+#: what labels with a dot mean
+_OUTCOME: Final = (
+    "N.k: outcome k of trial N: the same design with other mappings, which take less energy or "
+    "fewer cycles"
+)
+
 #: what a certificate says beside its counts and volumes
 _DERIVED: Final = (
     "proven_at_this_budget", "proven", "excluded", "gap", "share", "share_any_budget",
@@ -31,8 +37,9 @@ _ON_ONE_LINE = 4
 def front_json(front: Front) -> str:
     """Return ``{"front": [{"trial", "edp_js", "area_mm2", "tdp_w", ..., "hardware"}, ...]}``.
 
-    The others are ``state``, ``evaluations`` and ``plan_gap_percent``: how good these figures are,
-    as :func:`front_legend` says. In other ``objectives`` than were ``searched`` a ``note`` says so,
+    Of a trial's other outcomes ``outcome`` says which. Further keys are ``state``, ``evaluations``
+    and ``plan_gap_percent``: how good these figures are, as :func:`front_legend` says. In other
+    ``objectives`` than were ``searched`` a ``note`` says so,
     and each row has these figures as ``values``. Where there are other objectives or limits, each
     row has their figures as ``values``; where there are held-out networks, what the design does
     there as ``held_out``. If the space is followed, ``certificate`` says what bounds prove
@@ -40,7 +47,9 @@ def front_json(front: Front) -> str:
     """
     rows = []
     for trial in front.members:
-        row: dict[str, Any] = {"trial": trial.number, "edp_js": trial.edp_js}
+        row: dict[str, Any] = {"trial": trial.number}
+        row |= {"outcome": trial.outcome} if trial.outcome else {}
+        row |= {"edp_js": trial.edp_js}
         row |= {"area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w, **_quality(trial)}
         measured = front.objective_set.measured
         other = front.searched is not None
@@ -99,7 +108,7 @@ def front_csv(front: Front) -> str:
         found, point = front.on_held_out(trial), trial.point or {}
         figures += [found.values.get(objective.name) if found else None for objective in held_out]
         good = [*_quality(trial).values(), *searched]
-        writer.writerow([trial.number, *figures, *good, *(point[p] for p in parameters)])
+        writer.writerow([trial.label, *figures, *good, *(point[p] for p in parameters)])
     return text.getvalue()
 
 
@@ -116,6 +125,13 @@ def not_searched(searched: ObjectiveSet) -> str:
     )
 
 
+def front_size(front: Front) -> str:
+    """Say how many designs are on a front, and with how many outcomes if that is more."""
+    points = len(front.members)
+    designs = len({trial.number for trial in front.members})
+    return f"{points} designs" if designs == points else f"{points} points of {designs} designs"
+
+
 def front_table(front: Front) -> "Table":
     """Return the front for a terminal; the picked design has a star.
 
@@ -128,7 +144,7 @@ def front_table(front: Front) -> "Table":
     described = [_parameters(trial.hardware) for trial in members]
     shared = [p for p in described[0] if all(p in d for d in described)] if len(members) > 1 else []
     table = Table(
-        title=f"{'Pareto front' if front.searched is None else _OTHER}: {len(members)} designs",
+        title=f"{'Pareto front' if front.searched is None else _OTHER}: {front_size(front)}",
         title_justify="left",
         caption=f"Parameters with the same value in all designs: {' '.join(shared)}"
         if shared
@@ -156,7 +172,7 @@ def front_table(front: Front) -> "Table":
         numbers += [trial.state, str(trial.evaluations), plan_gap_text(trial.plan_gap_percent)]
         proven = "{}/{}".format(*trial.mappings_proven)
         own = " ".join(p for p in parameters if p not in shared)
-        table.add_row(f"{trial.number}{star}", *numbers, proven, own)
+        table.add_row(f"{trial.label}{star}", *numbers, proven, own)
     return table
 
 
@@ -170,6 +186,7 @@ def front_legend(front: Front) -> str:
         [
             *([] if front.searched is None else [not_searched(front.searched)]),
             *(f"{term}: {text}{counted.get(term, '')}" for term, text in legend_of(counts)),
+            *([_OUTCOME] if any(trial.outcome for trial in front.members) else []),
             f"*: design selected by the study's rule ({PICKED[front.rule.name]})",
         ]
     )
@@ -196,7 +213,7 @@ def comparison(front: Front, baseline: Trial | None) -> str | None:
     chosen = front.picked
     if baseline is None or chosen is None:
         return None
-    names = f"trial {chosen.number} relative to baseline {baseline.hardware}"
+    names = f"trial {chosen.label} relative to baseline {baseline.hardware}"
     if baseline.edp_js is None:
         return f"{names}: the baseline could not be evaluated ({baseline.state}: {_why(baseline)})"
     ratios = ", ".join(

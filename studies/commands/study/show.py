@@ -37,14 +37,14 @@ def show_trial(location: Location, trial: str, as_json: bool, console: "Console"
 
     Args:
         location: of the study.
-        trial: number of the trial, or ``baseline``.
+        trial: number of the trial, or ``baseline``; behind a dot which of its outcomes.
         as_json: print all of :func:`trial_details` instead of tables.
         console: where to print.
 
     Raises:
         UserError: no such study or trial.
     """
-    details = trial_details(location, trial_number(trial))
+    details = trial_details(location, *trial_number(trial))
     if as_json:
         console.print(json.dumps(details, indent=2), markup=False, highlight=False, soft_wrap=True)
         return
@@ -72,6 +72,7 @@ def renderables(details: Details) -> "Iterator[RenderableType]":
 
 def _heading(details: Details) -> str:
     name = "baseline" if details["point"] is None else f"trial {details['trial']}"
+    name += f", outcome {details['outcome']}" if "outcome" in details else ""
     rounds = "1 round" if details["rounds"] == 1 else f"{details['rounds']} rounds"
     effort = details["effort"]
     again = "" if effort == 1 else f", with {effort:,} times the study's mapping evaluations"

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from archloom.search import ObjectiveSet
+from archloom.search import Limit, ObjectiveSet
 from archloom.search.hardware.certify import Certificate, certificate_text
 from archloom.studies.analysis import Front, front_of
 from archloom.studies.config import Location, StudyConfig, argument, named, pick_rule
@@ -151,15 +151,20 @@ def infeasible_lines(trials: Sequence[Trial]) -> list[str]:
 
 
 def limit_lines(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[str]:
-    """Say of each limit how many trials with an EDP break it, and which of those is the nearest."""
+    """Say of each limit how many trials with an EDP break it, with all software that was found, and
+    which of those is the nearest."""
     lines = []
     priced = [trial for trial in trials if trial.edp_js is not None]
     for limit in objective_set.limits:
         objective = limit.objective
+
+        def excess_of(trial: Trial, limit: Limit = limit) -> float:
+            return limit.excess(limit.objective.figure(trial.figure(limit.objective)))
+
         over = [
             (excess, trial)
-            for trial in priced
-            if (excess := limit.excess(objective.figure(trial.figure(objective)))) > 0
+            for trial in (min(one.outcomes, key=excess_of) for one in priced)
+            if (excess := excess_of(trial)) > 0
         ]
         if over:
             _, nearest = min(over, key=lambda pair: pair[0])

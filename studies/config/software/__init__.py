@@ -2,7 +2,7 @@
 
 ``section.py`` is the section ``software``; ``component_choice.py`` checks the options of searches
 against their registered factories, ``mapping_constraints.py`` reads what mappings satisfy,
-``exact_mode.py`` has what mode ``exact`` asks of other keys.
+``exact_mode.py`` and ``trade_offs.py`` have what mode ``exact`` and trade-offs ask of other keys.
 """
 
 from typing import TYPE_CHECKING
@@ -27,5 +27,6 @@ if TYPE_CHECKING:
         Software as Software,
         complete_software as complete_software,
     )
+    from .trade_offs import tradable as tradable
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -8,7 +8,7 @@ from archloom.space import Faults
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from ..errors import EntryError, entry_error
-from ..sections import Reading, Section, anything, named_one, section, whole, word
+from ..sections import Reading, Section, anything, named_one, section, whole, word, yes_or_no
 from .component_choice import Choice, complete, frozen_options, name_or_choice, named_parts
 from .mapping_constraints import CONSTRAINTS, unfit
 
@@ -68,6 +68,10 @@ class Software(Section):
         prove_mappings: maximum number of mappings evaluated for each mapping problem of the best
             plan, to lower the EDP of the plan as a whole and to prove how far it can be lowered;
             0: off.
+        trade_offs: whether each trial also finds mappings that take less energy or fewer cycles
+            than those of the least EDP. Each of these outcomes competes for the front. It needs
+            ``fusion: none`` and two metrics such as latency and energy; a trial takes about twice
+            as long.
         fusion_options: options of the fusion planner, as an alternative to a mapping in ``fusion``.
         mapping_options: options of the mapping search, as an alternative to a mapping in
             ``mapping``.
@@ -82,6 +86,7 @@ class Software(Section):
     # left out of the identity of studies that do without, which are older than the choice
     budget: Annotated[str, word("plans", "shared").silent_if(lambda b: b == "plans")] = "plans"
     prove_mappings: Annotated[int, whole(0, most=10**9).silent_if(lambda n: n == 0)] = 0
+    trade_offs: Annotated[bool, yes_or_no().silent_if(lambda on: not on)] = False
     fusion_options: Annotated[dict[str, Any], anything().silent_if(lambda o: not o)] = field(
         default_factory=dict
     )

@@ -66,8 +66,12 @@ def fronts(comparison: Comparison, x: int, y: int) -> "Figure":
             (comparison.figures(s.costs), r, s.trial) for r in arm.runs for s in r.steps if s.costs
         ]
         everything += [values for values, *_ in found]
-        members = {(id(run), trial) for _, own, run, trial in comparison.front if own is arm}
-        ringed = [(id(run), trial.number) in members for _, run, trial in found]
+        members = {
+            (id(run), comparison.figures(costs))
+            for costs, own, run, _ in comparison.front
+            if own is arm
+        }
+        ringed = [(id(run), values) in members for values, run, _ in found]
         figure.add_scatter(
             x=[values[x] for values, *_ in found],
             y=[values[y] for values, *_ in found],
@@ -80,7 +84,7 @@ def fronts(comparison: Comparison, x: int, y: int) -> "Figure":
                 "line": {"color": INK, "width": [1.2 if ring else 0 for ring in ringed]},
             },
             hovertext=[
-                f"{escape(str(run.location))}: trial {trial.number}<br>"
+                f"{escape(str(run.location))}: trial {trial.label}<br>"
                 + "<br>".join(
                     f"{escape(objective.name)} {value:.4g}"
                     for objective, value in zip(comparison.objectives, values, strict=True)

@@ -18,7 +18,7 @@ from archloom.search.mapping.exact.energy_latency_front import front
 from archloom.search.mapping.exact.search import ExactMapping
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.random_sampling import RandomMapping
-from archloom.search.software.prove_mappings import ProvenPlan, _Chosen, _Lines, proven_plan
+from archloom.search.software.prove_mappings import Chosen, ProvenPlan, _Lines, proven_plan
 from archloom.search.software.search import (
     SoftwareSettings,
     SoftwareTask,
@@ -98,7 +98,7 @@ def test_no_mappings_go_below_any_line(name: str) -> None:
     middle = others[0].energy_pj / others[0].latency_cycles
     for scale in (0.0, 0.01, 0.3, 1.0, 3.0, 200.0):
         line = lines.add(scale * middle)
-        best = cost_with(name, _Chosen(exact(), line.chosen))
+        best = cost_with(name, Chosen(exact(), line.chosen))
         for cost in (*others, best):
             priced = cost.energy_pj + line.price * cost.latency_cycles
             assert line.least <= priced * (1 + 1e-9) + rounding_pj(cost)

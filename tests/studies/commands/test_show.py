@@ -185,8 +185,9 @@ def test_a_trial_that_is_not_there_is_named(finished_study: Path) -> None:
         trial_details(finished_study, 6)
     with pytest.raises(UserError, match="'x' must be a number from 0, or 'baseline'"):
         trial_number("x")
-    assert trial_number("12") == 12
-    assert trial_number("baseline") is None
+    assert trial_number("12") == (12, 0)
+    assert trial_number("12.3") == (12, 3)
+    assert trial_number("baseline") == (None, 0)
 
 
 def test_a_nest_reads_from_the_outside_in() -> None:

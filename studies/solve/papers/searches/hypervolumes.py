@@ -46,7 +46,8 @@ def steps_of(trials: Sequence[Trial], objective_set: ObjectiveSet) -> tuple[Step
     for number in sorted({trial.batch for trial in trials}):
         batch = [trial for trial in trials if trial.batch == number]
         plans += sum(trial.evaluations for trial in batch)
-        found = [t.costs(objective_set) for t in batch if t.keeps_limits(objective_set)]
+        every = [one for trial in batch for one in trial.outcomes]
+        found = [one.costs(objective_set) for one in every if one.keeps_limits(objective_set)]
         known = list(dict.fromkeys([*front, *found]))
         left = [row for row, stays in zip(known, non_dominated(known), strict=True) if stays]
         steps.append(Step(plans, tuple(row for row in left if row not in front)))
