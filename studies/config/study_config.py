@@ -217,8 +217,7 @@ class StudyConfig(Section):
             design), or path of a template file relative to the study file.
         objectives: metrics to optimise: minimised, or maximised where more is better.
         pick: rule that selects one design of the Pareto front for comparisons and reports. It may
-        be
-            changed without starting a new study.
+            be changed without starting a new study.
         constraints: caps on area and TDP, and limits on metrics.
         start_from: designs that are tried before the optimizer proposes any, and earlier results
             that it learns from.

@@ -83,7 +83,7 @@ class CostIntervals:
 
     def raise_least(self, key: str, least: Sequence[float]) -> None:
         """Add lower bounds of a known design; what was measured is attained, whatever they say."""
-        self.add(key, tuple(map(min, least, self._known[key].cost)), None, True)
+        self.add(key, tuple(map(min, least, *self._known[key].costs)), None, True)
 
     def undecided_designs(self, front: Floats) -> tuple[list[str], Floats]:
         """Return the keys of measured designs that may still change a front, and their bounds."""
