@@ -35,8 +35,8 @@ class LoopIterations:
 
 @lru_cache(maxsize=4096)
 def shown(size: int, tile: int) -> LoopIterations:
-    """Return the iterations of a loop over a rank of ``size`` in tiles; arrays are shared, and never
-    changed."""
+    """Return the iterations of a loop over a rank of ``size`` in tiles. Arrays are shared: to be
+    read only."""
     count = -(-size // tile)
     if count <= MOST_SHOWN:
         return every(size, tile)
