@@ -86,6 +86,12 @@ class NestGroup:
             found.append(frozenset(makers).union(*(found[maker] for maker in makers)))
         return tuple(found)
 
+    @cached_property
+    def late(self) -> tuple[frozenset[int], ...]:
+        """For each member the ranks over which what it depends on is added up."""
+        none = frozenset[int]()
+        return tuple(none.union(*(self.reduced[a] for a in some)) for some in self.ancestors)
+
 
 def nest_group(
     network: Network,

@@ -63,7 +63,7 @@ def _wrong_sums(group: NestGroup, nest: LoopNest) -> Iterator[str]:
         made = group.operands[group.made[m]]
         depth = nest.depth[group.made[m]]
         summed = group.reduced[m] & looped.keys()
-        for after, other in enumerate(group.layers):
+        for after, other in enumerate(group.layers if summed else ()):
             if m in group.ancestors[after] and summed & group.own[after]:
                 yield (
                     f"{other.name} needs the complete sum of {layer.name}, but a loop runs over "

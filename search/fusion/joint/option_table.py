@@ -211,6 +211,16 @@ class OptionTable:
         figures: Floats = self._figures.now
         return figures
 
+    def evaluated_figures(self) -> Floats:
+        """Return float64[rows, 2], energy with leakage and cycles of rows that were evaluated,
+        infinite of others; nothing is estimated, and no row stands for more than its option."""
+        found = np.full((len(self.ways), 2), np.inf)
+        rows = np.flatnonzero(self.evaluated)
+        moved_pj, cycles, _ = self._moved.now[rows].T
+        leaked = self._leakage_pj * cycles if self._leakage_pj else 0.0
+        found[rows] = np.stack([moved_pj + leaked, np.maximum(cycles, 1.0)], axis=1)
+        return found
+
     def is_less(self, rows: slice, than: int) -> bool:
         """Whether some rows take less energy or cycles than another one, as :meth:`figures` are
         now; they will change anyway once they are asked for after a cost was learned."""

@@ -29,7 +29,7 @@ from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
 from .neighbours import better_neighbours
 from .option_table import OptionTable
-from .proofs import prove_best, prove_space, unbounded
+from .proofs import IN_GRAPH, PROVEN, prove_best, prove_space, unbounded
 from .shortest_path import LeastProductPaths, Path
 from .single_buffer_options import SingleBufferOptions
 from .tilings import OptionColumns
@@ -52,18 +52,6 @@ _AHEAD: Final = 1 / 32
 #: share of the energy of a usual option that a group or a pin is taken to cost, to tell equal plans
 #: apart
 _TIE: Final = 1e-12
-
-#: what the state of a search says of a plan that is proven
-PROVEN: Final = (
-    "proven: with these mappings, no plan of the search space has a lower EDP "
-    "(docs/explanation/joint.md)"
-)
-
-#: the same of one for which a gap is left, in percent
-IN_GRAPH: Final = (
-    "with these mappings, its EDP is at most {:.2g}% above that of any plan of the search space "
-    "(docs/explanation/joint.md)"
-)
 
 
 class JointPlanner:
@@ -186,11 +174,15 @@ def candidate_plans(
     if isinstance(fusion_cores(evaluator.hardware), Infeasible):
         return False
     search = _LazyPathSearch(evaluator)
-    seen = {known}
+    seen, told = {known}, {known}
     for optimism in _OPTIMISM:
         while (plan := search.next(optimism)) is not None and plan not in seen:
             seen.add(plan)
-            yield plan
+            # what was evaluated for it may have come out dearer than what was known before
+            best = search.best_known()
+            if best not in told:
+                told.add(best)
+                yield best
     yield from better_neighbours(evaluator, costs)
     if not isinstance(search.options, SingleBufferOptions):
         return False
@@ -255,6 +247,13 @@ class _LazyPathSearch:
             if tied or not self._evaluate_tied(found, optimism):
                 return self._plan(found)
             tied = True
+
+    def best_known(self) -> FusionPlan:
+        """Return the plan of least energy x latency of those whose edges are all evaluated; there
+        must be one."""
+        path = self._paths.least_of(self._table.evaluated_figures(), self._tie)
+        assert path is not None, "a plan was evaluated"
+        return self._plan(path)
 
     def _evaluate_tied(self, path: Path, optimism: float) -> bool:
         """Evaluate the options of all paths whose estimates equal those of one but for rounding, so

@@ -162,14 +162,7 @@ class LeastProductPaths:
             The first such path in the order of edges; None if no path leads to the end.
         """
         self._figures = figures
-        graph = _Graph(
-            self._nodes,
-            *self._edges,
-            self._burdens * tie,
-            self._first,
-            self._following,
-            figures,
-        )
+        graph = self._graph(figures, tie)
         if self._most > 0:
             found = _least_product(graph, self._active)
             if found[1] * found[2] <= self._most:
@@ -192,10 +185,18 @@ class LeastProductPaths:
         Returns:
             Infinities if no path leads to the end.
         """
-        graph = _Graph(
-            self._nodes, *self._edges, 0 * self._burdens, self._first, self._following, figures
+        return _least_sums(self._graph(figures, 0.0), self._every)
+
+    def least_of(self, figures: Floats, tie: float = 0.0) -> Path | None:
+        """Return the path with the least energy x latency by other figures than those that
+        :meth:`least_product` is asked for again and again; arguments are its."""
+        found = _least_product(self._graph(figures, tie), self._every)
+        return None if found[1] == inf else self._path(found)
+
+    def _graph(self, figures: Floats, tie: float) -> _Graph:
+        return _Graph(
+            self._nodes, *self._edges, self._burdens * tie, self._first, self._following, figures
         )
-        return _least_sums(graph, self._every)
 
     def near(self, path: Path, share: float) -> list[int]:
         """Return kinds with edges on which paths may lie of little more energy x latency.

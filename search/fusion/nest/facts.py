@@ -63,6 +63,7 @@ class NestFacts:
         self._network, self._layers, self._hardware = network, layers, hardware
         self.hardware = cores.one
         self._around: dict[frozenset[int], NestGroup] = {}
+        self._whole: dict[frozenset[int], NestGroup] = {}
         #: of the whole group, and of a core
         self.size = 1 if dealt is None else self.whole(()).ranks.sizes[dealt]
         self.share = -(-self.size // cores.count)
@@ -92,7 +93,10 @@ class NestFacts:
 
     def whole(self, ranks: tuple[int, ...]) -> NestGroup:
         """Return the group as loops over some ranks see it."""
-        return _known(self._network, self._layers, frozenset(ranks), self.split)
+        looped = frozenset(ranks)
+        if looped not in self._whole:
+            self._whole[looped] = _known(self._network, self._layers, looped, self.split)
+        return self._whole[looped]
 
     def around(self, ranks: tuple[int, ...]) -> NestGroup:
         """Return what a core has of the group as loops over some ranks see it."""
@@ -117,12 +121,16 @@ class NestFacts:
 
     def sent(self, operand: Operand) -> float:
         """Words that cross DRAM's pins for a word that a core gets or sends of an operand."""
+        if self.dealt is None:
+            return 1.0
         common = self.dealt not in operand.ranks and self.cores.shared_weights
         return 1.0 if common and operand.kind == "weights" else self.times(operand.ranks)
 
     def price_pj(self, operand: Operand) -> float:
         """Energy for each word that a core gets of an operand."""
         kind = self.weight_pj if operand.kind == "weights" else self.fetch_pj
+        if self.dealt is None:
+            return kind
         copies, every = self.sent(operand), self.times(operand.ranks)
         filled = self.fill_pj if operand.kind != "weights" or self.keeps_weights else 0.0
         return kind * copies + filled * (every - copies)

@@ -1,8 +1,8 @@
 """Estimated latency of a nest, iteration by iteration, and nests of which layers may wait less."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +75,7 @@ class OtherStay(NamedTuple):
 def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[OtherStay]:
     """Yield nests with another depth of one operand that members do not pass to each other; they
     need not obey the rules."""
-    ranks = tuple(loop.rank for loop in nest.loops)
+    ranks, moved = tuple(loop.rank for loop in nest.loops), _moved_by_core(facts, group, nest)
     for t, operand in enumerate(group.operands):
         if operand.kind == "made" and operand.readers:
             continue
@@ -83,29 +83,34 @@ def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[
         some = (*depths(group, ranks, t), STREAMED)
         if second and not facts.keeps_weights:
             continue
-        came, left = _moved_by_core(facts, group, nest, t)
+        came, left = moved(t)
         price, copies = facts.price_pj(operand), facts.sent(operand)
         for depth in some:
             if depth == nest.depth[t]:
                 continue
             stays = (*nest.depth[:t], depth, *nest.depth[t + 1 :])
             other = replace(nest, depth=stays)
-            comes, leaves = _moved_by_core(facts, group, other, t)
+            comes, leaves = _moved_by_core(facts, group, other)(t)
             more_pj = (comes - came) * price + (leaves - left) * copies * facts.store_pj
             yield OtherStay(other, more_pj, (comes - came + leaves - left) * copies)
 
 
 def _moved_by_core(
-    facts: NestFacts, group: NestGroup, nest: LoopNest, t: int
-) -> tuple[float, float]:
-    """Words of an operand that come and leave, of what a core has of the group."""
+    facts: NestFacts, group: NestGroup, nest: LoopNest
+) -> Callable[[int], tuple[float, float]]:
+    """Return what tells the words of an operand that come and leave, of what a core has of the
+    group."""
     if not nest.in_turn:
-        return _moved(NestWalk(group, nest), t)
+        return partial(_moved, NestWalk(group, nest))
     ranks = tuple(loop.rank for loop in nest.loops)
     cores = nest_cores(facts.whole(ranks), nest, frozenset(), facts.cores)
-    moved = np.array([_moved(walk, t) for walk in cores.walks])
-    came, left = (np.array(cores.counts) @ moved) / facts.times(group.operands[t].ranks)
-    return float(came), float(left)
+
+    def of_core(t: int) -> tuple[float, float]:
+        moved = np.array([_moved(walk, t) for walk in cores.walks])
+        came, left = (np.array(cores.counts) @ moved) / facts.times(group.operands[t].ranks)
+        return float(came), float(left)
+
+    return of_core
 
 
 def _moved(walk: NestWalk, t: int) -> tuple[int, int]:

@@ -172,6 +172,8 @@ class Search:
     def solve_listed(self, choices: Choices, listed: Listed) -> int:
         """Take listed choices one by one; return how that ended."""
         bounds, at = listed.bounds.tolist(), 0
+        if not bounds:
+            return DONE
         families = choices.families(listed)
         while True:
             ended = SEVERAL

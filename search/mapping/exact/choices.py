@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
+from threading import local
 from typing import Final
 
 import numpy as np
@@ -39,6 +40,10 @@ TILES_OF_A_PAIR: Final = 2
 
 #: pairs of factors that are compared in the time of one bound
 PAIRS_OF_A_BOUND: Final = 64
+
+#: what choices of the last search of each thread were listed in: to be given new megabytes, and to
+#: give them back, takes longer than to list a few
+_LAST: Final = local()
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class Choices:
         """
         spent = 0
         while spent + self.look <= most:
-            found, chosen = np.empty(self.room), np.empty((self.room, 3), np.int64)
+            found, chosen = _room(self.room)
             counts, limits = np.zeros(1, COUNTS), (low, high, most_cycles, most - spent)
             window, pairs = Window(*limits, self.mirrored, found, chosen, counts), self._pairs()
             list_pairs(self.setup, self.subproblem, self.outer, pairs, window, self.stop)
@@ -172,12 +177,10 @@ class Choices:
             return None
         keep, prefix, rest = listed.chosen.T
         unrolled = prefix * len(self.rests) + rest
-        _, families = np.unique(unrolled * len(self.keeps) + keep // SIBLINGS, return_inverse=True)
-        many = int(families.max(initial=-1)) + 1
+        families, many = _numbered(unrolled * len(self.keeps) + keep // SIBLINGS)
         sizes, scores = np.zeros(many, np.int64), np.empty((many, SIBLINGS))
         ways = (self.keeps, self.kinds, self.prefixes, self.rests)
-        found = (listed.chosen, listed.bounds, families.reshape(-1))
-        return Families(*ways, *found, sizes, scores)
+        return Families(*ways, listed.chosen, listed.bounds, families, sizes, scores)
 
     def count(self, tiles: int) -> None:
         """Count tiles of a subproblem that was bounded without what is known outside all meshes.
@@ -216,6 +219,23 @@ def choices_of(
     if parts is None:
         return None
     return Choices(setup, keeping or keeping_of(setup), touched, parts, stop, tables)
+
+
+def _room(count: int) -> tuple[Floats, Ints]:
+    """Return float64[count] and int64[count, 3] to be written over, which the next call of a thread
+    gives again."""
+    if len(getattr(_LAST, "found", ())) < count:
+        _LAST.found, _LAST.chosen = np.empty(count), np.empty((count, 3), np.int64)
+    return _LAST.found[:count], _LAST.chosen[:count]
+
+
+def _numbered(keys: Ints) -> tuple[Ints, int]:
+    """Return the place of each key among the different ones, ascending, and how many there are."""
+    order = np.argsort(keys)
+    ascending, numbers = keys[order], np.zeros(len(keys), np.int64)
+    places = np.cumsum(ascending[1:] != ascending[:-1])
+    numbers[order[1:]] = places
+    return numbers, int(places[-1]) + 1 if len(places) else len(keys)
 
 
 def _factors(spreads: Ints, mirrored: bool) -> Factors:

@@ -6,6 +6,7 @@ a trial has a hundred problems and a handful of these.
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -137,8 +138,8 @@ def _filling_pj(setup: KernelInputs, keeps: Flags) -> tuple[Flags, Floats]:
 
 def serving_of(setup: KernelInputs, keeping: Keeping) -> Serving:
     """Return what serving the MACs of a problem costs at least, in each way to keep tensors."""
-    macs = float(np.prod(setup.bounds.astype(float)))
-    results = float(np.prod(setup.bounds[[N, G, K, P, Q]].astype(float)))
+    bounds = setup.bounds.astype(float).tolist()
+    macs, results = prod(bounds), prod(bounds[d] for d in (N, G, K, P, Q))
     prices = np.empty((len(keeping.keeps), 4))
     prices[:, 0] = macs * keeping.asked_pj[:, WEIGHTS]
     prices[:, 1] = macs * keeping.asked_pj[:, INPUTS]

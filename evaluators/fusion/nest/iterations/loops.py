@@ -1,6 +1,7 @@
 """Iterations of one loop of a nest: which are looked at, and on which core."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -32,8 +33,10 @@ class LoopIterations:
     tile: Ints
 
 
+@lru_cache(maxsize=4096)
 def shown(size: int, tile: int) -> LoopIterations:
-    """Return the iterations of a loop over a rank of ``size`` in tiles."""
+    """Return the iterations of a loop over a rank of ``size`` in tiles. Arrays are shared: to be
+    read only."""
     count = -(-size // tile)
     if count <= MOST_SHOWN:
         return every(size, tile)

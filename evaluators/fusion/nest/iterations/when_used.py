@@ -56,8 +56,7 @@ def uses(group: NestGroup, nest: LoopNest) -> Uses:
     found: list[tuple[int, ...]] = [()] * members
     counts = [-(-group.ranks.sizes[loop.rank] // loop.tile) for loop in nest.loops]
     for m in reversed(range(members)):
-        late = frozenset[int]().union(*(group.reduced[a] for a in group.ancestors[m]))
-        found[m] = _member_uses(group, nest, m, late, found, counts)
+        found[m] = _member_uses(group, nest, m, group.late[m], found, counts)
     operands = tuple(_any_of(found, operand.readers, len(counts)) for operand in group.operands)
     two = [[BOTH, ALL][count == 2] for count in counts]
     return Uses(
@@ -252,9 +251,8 @@ def masked_uses(group: NestGroup, nest: LoopNest, rows: slice | None = None) -> 
             continue
         axis = KEYS if ranks.queries in group.own[m] else QUERIES
         made = group.operands[group.made[m]]
-        late = frozenset[int]().union(*(group.reduced[a] for a in group.ancestors[m]))
         goes = bool(made.readers) and at[axis] < nest.depth[group.made[m]]
-        if axis == KEYS and ranks.keys in late:
+        if axis == KEYS and ranks.keys in group.late[m]:
             members[m] = grid.last_key
             continue
         members[m] = grid.first(grid.live, axis)

@@ -34,6 +34,18 @@ _EQUAL: Final = 1e-9
 #: takes about half as long (ours)
 _PRICED: Final = 2
 
+#: what the state of a search says of a plan that is proven
+PROVEN: Final = (
+    "proven: with these mappings, no plan of the search space has a lower EDP "
+    "(docs/explanation/joint.md)"
+)
+
+#: the same of one for which a gap is left, in percent
+IN_GRAPH: Final = (
+    "with these mappings, its EDP is at most {:.2g}% above that of any plan of the search space "
+    "(docs/explanation/joint.md)"
+)
+
 
 class SpaceProof(NamedTuple):
     """What is known of all plans of the space.

@@ -268,15 +268,13 @@ def _word_figures(facts: NestFacts, group: NestGroup) -> WordFigures:
 
 def group_arrays(group: NestGroup, ranks: tuple[int, ...]) -> GroupArrays:
     """Return arrays of a group, with a column for each of some ranks where others have loops."""
-    none = frozenset[int]()
-    late = [none.union(*(group.reduced[a] for a in some)) for some in group.ancestors]
     second = {t for some in group.weights for t in some}
     operands, members = group.operands, range(len(group.layers))
     return GroupArrays(
         _flags([x.ranks for x in operands], ranks),
         _flags(group.own, ranks),
         _flags(group.reduced, ranks),
-        _flags(late, ranks),
+        _flags(group.late, ranks),
         _flags([_vectors(group, m) for m in members], ranks),
         np.array([layer.uses_macs for layer in group.layers], np.uint8),
         np.array([_KINDS[x.kind] for x in operands], np.int64),

@@ -1,10 +1,16 @@
 """Which products of factors a mesh can unroll."""
 
+from typing import Final
+
 import numpy as np
 
 from archloom.evaluators import Flags, Ints
 from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.loopnest import KernelInputs, X, Y
+
+#: products that there is room for at first: what the system must clear takes longer than to find
+#: them, and few meshes have more
+ROOM: Final = 2**10
 
 
 @helper
@@ -59,12 +65,16 @@ def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
     ``most`` if there are more.
     """
     children = float(setup.fanout[level, X]) * float(setup.fanout[level, Y])
-    found, count, d = np.empty((most + 1, 8), np.int64), 0, 0
+    found, count, d = np.empty((min(most + 1, ROOM), 8), np.int64), 0, 0
     spread, taken = np.zeros(8, np.int64), np.ones((9, 2), np.int64)
     product, x = np.ones(9), np.empty(8, np.int64)
     while count <= most and not stop[0]:
         if d == 8:
             if place(setup, level, spread, x, taken):
+                if count == len(found):
+                    more = np.empty((min(most + 1, 4 * count), 8), np.int64)
+                    more[:count] = found
+                    found = more
                 for i in range(8):
                     found[count, i] = spread[i]
                 count += 1

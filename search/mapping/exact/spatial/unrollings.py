@@ -75,9 +75,12 @@ _SWAPPED: Final = [N, G, K, C, Q, P, S, R]
 
 def is_mirrored(setup: KernelInputs) -> bool:
     """Whether rows and columns may change places, so that each choice has a mirror image."""
-    alike = (setup.window[0] == setup.window[1]).all()
-    alike &= (setup.bounds == setup.bounds[_SWAPPED]).all()
-    alike &= (setup.spatial == setup.spatial[:, :, _SWAPPED]).all()
+    rows, columns = setup.window.tolist()
+    _, _, _, _, p, q, r, s = setup.bounds.tolist()
+    # most layers that are not square are told by this alone
+    if rows != columns or p != q or r != s:
+        return False
+    alike = (setup.spatial == setup.spatial[:, :, _SWAPPED]).all()
     alike &= (setup.fixed == setup.fixed[:, :, _SWAPPED]).all()
     alike &= (setup.within == setup.within[_SWAPPED]).all()
     return bool(alike and (setup.ranks == setup.ranks[:, :, _SWAPPED]).all())
@@ -189,9 +192,9 @@ def touched(setup: KernelInputs) -> Ints:
     """
     levels, real = len(setup.fanout), np.zeros(3, np.int64)
     beyond = False
-    for axis in (0, 1):
-        stride, dilation, pad, size = (int(v) for v in setup.window[axis])
-        out, kernel = int(setup.bounds[P + axis]), int(setup.bounds[R + axis])
+    bounds = setup.bounds.tolist()
+    for axis, (stride, dilation, pad, size) in enumerate(setup.window.tolist()):
+        out, kernel = bounds[P + axis], bounds[R + axis]
         if kernel <= out:
             real[axis] = _inside(kernel, dilation, out, stride, pad, size)
         else:
@@ -203,6 +206,7 @@ def touched(setup: KernelInputs) -> Ints:
     return real
 
 
+@lru_cache(maxsize=4096)
 def _inside(few: int, apart: int, many: int, step: int, pad: int, size: int) -> int:
     """Return how many of ``i * apart + j * step - pad``, for i below ``few`` and j below
     ``many``, are different and from 0 to ``size``.

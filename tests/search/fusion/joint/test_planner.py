@@ -9,7 +9,12 @@ import pytest
 from archloom.evaluators.fusion.buffer.words import buffer_words
 from archloom.evaluators.hardware import access_costs
 from archloom.search.fusion.joint.cuts.cut_graph import cut_graph
-from archloom.search.fusion.joint.planner import JointPlanner, candidate_plans, group_options
+from archloom.search.fusion.joint.planner import (
+    JointPlanner,
+    _LazyPathSearch,
+    candidate_plans,
+    group_options,
+)
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from archloom.search.fusion.protocol import FusionSearch
 from archloom.search.fusion.tiling.mesh_utilisation import even_sides
@@ -168,14 +173,36 @@ def test_without_a_shared_buffer_there_is_nothing_to_fuse() -> None:
     assert state.history[-1] == ln_edp(price, state.best)
 
 
+def planned(price: MemoizedPlanEvaluator, most: int) -> list[FusionPlan]:
+    costs = dict[FusionPlan, float]()
+    for plan in islice(candidate_plans(price, costs), most):
+        costs[plan] = ln_edp(price, plan)
+    return list(costs)
+
+
+@pytest.mark.parametrize("name", list(SMALL))
+def test_what_is_evaluated_is_no_worse_than_the_best_plan_of_it(name: str) -> None:
+    price = cheap_evaluator(SMALL[name], casco_edge(32, pe_x=4, pe_y=4))
+    search, told = _LazyPathSearch(price), inf
+    for optimism in (0.0, 1.0):
+        for _ in range(20):
+            plan = search.next(optimism)
+            assert plan is not None
+            best = ln_edp(price, search.best_known())
+            # the best of more plans, and of all that came
+            assert best <= min(told, ln_edp(price, plan)) + 1e-9
+            told = best
+
+
 @pytest.mark.parametrize("name", ["diamond", "two heads"])
 def test_a_pin_lasts_to_the_reader_that_runs_last(name: str) -> None:
     price = cheap_evaluator(SMALL[name], casco_edge(32, pe_x=4, pe_y=4))
     readers = price.network.consumers
     orders = set()
-    costs = dict[FusionPlan, float]()
-    for plan in islice(candidate_plans(price, costs), 200):
-        costs[plan] = ln_edp(price, plan)
+    search = _LazyPathSearch(price)
+    # plans that are evaluated before it is known that others are better, too
+    paths = (search.next(optimism) for optimism in (0.0, 0.5, 1.0) for _ in range(40))
+    for plan in (*planned(price, 200), *filter(None, paths)):
         turns = {i: turn for turn, group in enumerate(plan.groups) for i in group.layers}
         pins = [pin for group in plan.groups for pin in group.pins]
         assert all(turns[pin.reader] == max(turns[r] for r in readers[pin.layer]) for pin in pins)

@@ -5,8 +5,8 @@ import pytest
 
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.hardware import access_costs
-from archloom.search.fusion.joint.planner import PROVEN, JointPlanner
-from archloom.search.fusion.joint.proofs import small_networks
+from archloom.search.fusion.joint.planner import JointPlanner
+from archloom.search.fusion.joint.proofs import PROVEN, small_networks
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
