@@ -265,12 +265,23 @@ def crossing_with(layer: Whole, beside: Beside) -> float:
 
 
 @allocating
-def crossing_whole(layer: Whole, extents: Extents, beside: Beside) -> float:
-    """Return :func:`crossing` for tiles of whole numbers; -1 if it is not known."""
+def crossing_whole(
+    layer: Whole, extents: Extents, beside: Beside, outermost: bool, least: Ints, useless: float
+) -> float:
+    """Return :func:`crossing` for tiles of whole numbers; -1 if it is not known.
+
+    Args:
+        layer: that runs whole.
+        extents: that its tiles may have.
+        beside: what else is counted.
+        outermost: whether the outermost boundary counts, or all others.
+        least: int64[8], extents that tiles have at the least.
+        useless: costs above this are not told apart.
+    """
     design, work, levels = layer.design, layer.work, len(layer.design.shared)
     counts, taken = boundaries(design), np.zeros((levels, 3), np.int64)
     inner, outer, kept = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
-    price, words, total = np.empty(4), np.empty(3), 0.0
+    price, words, total, first = np.empty(4), np.empty(3), 0.0, True
     for b in range(levels - 2, -1, -1):
         if not counts[b]:
             continue
@@ -292,5 +303,8 @@ def crossing_whole(layer: Whole, extents: Extents, beside: Beside) -> float:
         if b == beside.where:
             for t in range(3):
                 price[t] += beside.price[t]
-        total += whole_cost(layer, extents, b, inner, Crossed(price, owned, real, kept, words, beside.serves))
+        crossed = Crossed(price, owned, real, kept, words, beside.serves)
+        if first == outermost:
+            total += whole_cost(layer, extents, b, inner, crossed, least, useless)
+        first = False
     return total

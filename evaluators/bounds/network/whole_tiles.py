@@ -171,6 +171,7 @@ class _Tiles(NamedTuple):
         extents: that tiles may have.
         crossed: what crosses the boundary.
         fits: what tiles must fit.
+        least: int64[8], extents at the least: what is unrolled inside.
         tile: int64[8], scratch.
     """
 
@@ -179,6 +180,7 @@ class _Tiles(NamedTuple):
     extents: Extents
     crossed: Crossed
     fits: Fits
+    least: Ints
     tile: Ints
 
 
@@ -187,6 +189,7 @@ def _largest(some: _Tiles, d: int) -> int:
     """Return the largest extent along K or C that fits, all others as they are; 0 if none does."""
     tile, fits, window = some.tile, some.fits, some.window
     tile[d] = 1
+    first = some.least[d]
     weights = tile[C] * tile[K] * tile[R] * tile[S]
     outputs = tile[N] * tile[K] * tile[P] * tile[Q]
     boxes = touched = tile[N] * tile[C]
@@ -210,7 +213,24 @@ def _largest(some: _Tiles, d: int) -> int:
         if grows > 0:
             fitting = (fits.most[j] - stays) / grows * (1 + _SLACK)
             largest = min(largest, int(min(fitting, float(largest))))
-    return max(largest, 1)
+    largest = max(largest, 1)
+    return largest if largest >= first else 0
+
+
+@helper
+def _begin(some: _Tiles) -> None:
+    """Start from the smallest tile."""
+    for d in range(8):
+        some.tile[d] = some.least[d]
+
+
+@helper
+def _take(some: _Tiles, d: int, i: int) -> bool:
+    """Take one of the extents; whether it may be as large as it has to be."""
+    size = some.extents.size[d]
+    most = size[i - 1] - 1 if i else some.bounds[d]
+    some.tile[d] = max(size[i], some.least[d])
+    return bool(most >= some.least[d])
 
 
 @helper
@@ -252,34 +272,34 @@ def _outputs(some: _Tiles, passes: float) -> float:
 @helper
 def _sums_stay(some: _Tiles, useless: float) -> float:
     """Return the least cost if results stay while channels and taps of inputs change."""
-    extents, tile, real = some.extents, some.tile, some.crossed.real
-    size, tiles, rows = extents.size, extents.tiles, extents.rows[real, OF_OUTPUTS]
-    tile[:] = 1
+    extents, real = some.extents, some.crossed.real
+    tiles, rows = extents.tiles, extents.rows[real, OF_OUTPUTS]
+    _begin(some)
     outputs, least = _outputs(some, 1.0), useless
     for n in range(extents.count[N]):
         for p in range(extents.count[P]):
             for q in range(extents.count[Q]):
                 passes = tiles[N, n] * tiles[P, p] * tiles[Q, q]
                 paid = outputs + _weights(some, passes)
-                read = rows[0, p] * rows[1, q]
                 if paid + _inputs(some, some.bounds[K], 0.0) >= least:
                     # smaller tiles cost more
                     break
+                read = rows[0, p] * rows[1, q]
                 if paid + _inputs(some, some.bounds[K], read) >= least:
                     continue
-                tile[N], tile[P], tile[Q] = size[N, n], size[P, p], size[Q, q]
-                channels = _largest(some, K)
-                if channels:
-                    least = min(least, paid + _inputs(some, channels, read))
+                if _take(some, N, n) and _take(some, P, p) and _take(some, Q, q):
+                    channels = _largest(some, K)
+                    if channels:
+                        least = min(least, paid + _inputs(some, channels, read))
     return least
 
 
 @helper
 def _weights_stay(some: _Tiles, useless: float) -> float:
     """Return the least cost if weights stay while images and positions change."""
-    extents, tile, real = some.extents, some.tile, some.crossed.real
-    size, tiles, rows = extents.size, extents.tiles, extents.rows[real, OF_KERNEL]
-    tile[:] = 1
+    extents, real = some.extents, some.crossed.real
+    tiles, rows = extents.tiles, extents.rows[real, OF_KERNEL]
+    _begin(some)
     weights, least = _weights(some, 1.0), useless
     for r in range(extents.count[R]):
         for s in range(extents.count[S]):
@@ -288,22 +308,24 @@ def _weights_stay(some: _Tiles, useless: float) -> float:
                 paid, read = weights + _outputs(some, passes), rows[0, r] * rows[1, s]
                 if paid + _inputs(some, some.bounds[K], read) >= least:
                     break
-                tile[C], tile[R], tile[S] = size[C, c], size[R, r], size[S, s]
-                channels = _largest(some, K)
-                if channels:
-                    least = min(least, paid + _inputs(some, channels, read))
+                if _take(some, R, r) and _take(some, S, s) and _take(some, C, c):
+                    channels = _largest(some, K)
+                    if channels:
+                        least = min(least, paid + _inputs(some, channels, read))
     return least
 
 
 @helper
 def _inputs_stay(some: _Tiles, useless: float) -> float:
     """Return the least cost if inputs stay while output channels change."""
-    extents, tile, bounds = some.extents, some.tile, some.bounds
-    size, tiles, least = extents.size, extents.tiles, useless
-    tile[:] = 1
+    extents, bounds = some.extents, some.bounds
+    tiles, least = extents.tiles, useless
+    _begin(some)
     inputs = some.crossed.price[INPUTS] * some.crossed.words[INPUTS]
     for r in range(extents.count[R]):
         for s in range(extents.count[S]):
+            if not (_take(some, R, r) and _take(some, S, s)):
+                continue
             taps = tiles[R, r] * tiles[S, s]
             for n in range(extents.count[N]):
                 for p in range(extents.count[P]):
@@ -311,12 +333,11 @@ def _inputs_stay(some: _Tiles, useless: float) -> float:
                         paid = inputs + _weights(some, tiles[N, n] * tiles[P, p] * tiles[Q, q])
                         if paid + _outputs(some, taps) >= least:
                             break
-                        tile[N], tile[P], tile[Q] = size[N, n], size[P, p], size[Q, q]
-                        tile[R], tile[S] = size[R, r], size[S, s]
-                        channels = _largest(some, C)
-                        if channels:
-                            passes = taps * -(-bounds[C] // channels)
-                            least = min(least, paid + _outputs(some, passes))
+                        if _take(some, N, n) and _take(some, P, p) and _take(some, Q, q):
+                            channels = _largest(some, C)
+                            if channels:
+                                passes = taps * -(-bounds[C] // channels)
+                                least = min(least, paid + _outputs(some, passes))
     return least
 
 
@@ -384,8 +405,17 @@ def _add_stays(layer: Whole, b: int, v: int, t: int, fits: Fits) -> None:
 
 
 @allocating
-def whole_cost(layer: Whole, extents: Extents, b: int, inner: Ints, crossed: Crossed) -> float:
-    """Return what the words that cross the boundary around a level cost at the least.
+def whole_cost(
+    layer: Whole,
+    extents: Extents,
+    b: int,
+    inner: Ints,
+    crossed: Crossed,
+    smallest: Ints,
+    useless: float,
+) -> float:
+    """Return what the words that cross the boundary around a level cost at the least, or
+    ``useless`` if that is no less.
 
     Args:
         layer: that runs whole.
@@ -393,12 +423,14 @@ def whole_cost(layer: Whole, extents: Extents, b: int, inner: Ints, crossed: Cro
         b: the level.
         inner: int64[3], which level keeps each tensor next inside.
         crossed: the words.
+        smallest: int64[8], extents of its tiles at the least.
+        useless: costs above this are not told apart.
     """
     room = 4 * len(layer.design.shared) + 4
     fits = Fits(np.zeros(1, np.int64), np.empty((room, 3)), np.empty(room), np.empty(room, np.int64))
-    some = _Tiles(layer.bounds, layer.window, extents, crossed, fits, np.empty(8, np.int64))
+    some = _Tiles(layer.bounds, layer.window, extents, crossed, fits, smallest, np.empty(8, np.int64))
     _add_fits(layer, b, inner, fits)
-    count, least = fits.count[0], np.inf
+    count, least = fits.count[0], useless
     for t in (OUTPUTS, WEIGHTS, INPUTS):
         if not crossed.kept[t]:
             continue
