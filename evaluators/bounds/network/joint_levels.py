@@ -23,12 +23,13 @@ from .crossing_words import (
     Beside,
     boundaries,
     crossing,
+    crossing_inside,
     crossing_whole,
     crossing_with,
     keepers,
     single,
 )
-from .whole_tiles import MACS, Extents, Whole, extents_of
+from .whole_tiles import MACS, Extents, Inside, Whole, extents_of
 
 #: in the place of an axis that may unroll taps: no axis, and several
 _NO_AXIS: Final = -1
@@ -188,13 +189,13 @@ class _Whole(NamedTuple):
 
     Attributes:
         extents: that tiles may have.
-        inside: least cost across the other boundaries.
-        outermost: and across that one, whatever is unrolled.
+        inside: costs across the other boundaries.
+        outermost: the least of all boundaries together, whatever is unrolled.
         price: float64[4] of words that MACs ask for, those aside that are counted at a boundary.
     """
 
     extents: Extents
-    inside: float
+    inside: Inside
     outermost: float
     price: Floats
 
@@ -215,13 +216,13 @@ def _with_unrolled(
         steps = -(-bound // channels)
         channels = -(-bound // steps)
         _served(layer, asked, r, s, channels, served)
-        others = whole.inside + _by_macs(layer, asked, whole.price, served, windows)
+        others = _by_macs(layer, asked, whole.price, served, windows)
         if others + whole.outermost >= least:
             # with fewer channels unrolled MACs ask for more
             break
         smallest[C] = channels
-        where = (layer, whole.extents, beside, True, smallest)
-        crossed = crossing_whole(*where, least - others)
+        where = (layer, whole.extents, beside, whole.inside, smallest)
+        crossed = crossing_whole(*where, 0.0, least - others)
         least = min(least, others + crossed)
         channels -= 1
     return least
@@ -240,7 +241,7 @@ def _together(layer: Whole) -> float:
         return 0.0
     extents = extents_of(bounds, layer.window)
     least, crossed, before = np.inf, 0.0, -1.0
-    whole = _Whole(extents, 0.0, 0.0, rest)
+    whole = _Whole(extents, Inside(np.inf, np.zeros(1)), 0.0, rest)
     for r in range(1, bounds[R] + 1):
         for s in range(1, bounds[S] + 1):
             if r * s > (asked.children if asked.taps >= 0 else 1):
@@ -255,12 +256,9 @@ def _together(layer: Whole) -> float:
                 if beside.where >= 0:
                     beside.price[INPUTS] = inputs / windows
                     crossed = crossing_with(layer, beside)
-                whole = _Whole(
-                    extents,
-                    crossing_whole(layer, extents, beside, False, ones, np.inf),
-                    crossing_whole(layer, extents, beside, True, ones, np.inf),
-                    rest,
-                )
+                inside = crossing_inside(layer, extents, beside)
+                every = crossing_whole(layer, extents, beside, inside, ones, 0.0, np.inf)
+                whole = _Whole(extents, inside, every, rest)
             if beside.where >= 0:
                 energy = max(energy, crossed + _by_macs(layer, asked, rest, served, windows))
             if energy < least and whole.outermost < np.inf:

@@ -22,6 +22,9 @@ from ..word_prices import Prices
 #: how inputs take capacity: as boxes, or as the rows that several instances touch
 BOX, TOUCHED = range(2)
 
+#: numbers of times that results may cross boundaries
+TIMES: Final = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64, 128, 256, 512], np.float64)
+
 #: relative slack of quotients that are rounded down to whole numbers
 _SLACK: Final = 1e-9
 
@@ -163,6 +166,19 @@ def extents_of(bounds: Ints, window: Ints) -> Extents:
     return Extents(count, size, tiles, rows)
 
 
+class Inside(NamedTuple):
+    """What crosses the boundaries further inside, by how often sums come back.
+
+    Attributes:
+        held: results that levels inside hold at once: of a tile with more, sums that continue after
+            it cross the boundaries inside anew.
+        costs: float64[F], cost if results cross as often as :data:`TIMES` says at the least.
+    """
+
+    held: float
+    costs: Floats
+
+
 class _Tiles(NamedTuple):
     """Tiles of a layer, as they are looked at.
 
@@ -170,6 +186,7 @@ class _Tiles(NamedTuple):
         bounds, window: int64[8] and int64[2, 4] of the layer.
         extents: that tiles may have.
         crossed: what crosses the boundary.
+        inside: and those further inside.
         fits: what tiles must fit.
         least: int64[8], extents at the least: what is unrolled inside.
         tile: int64[8], scratch.
@@ -179,6 +196,7 @@ class _Tiles(NamedTuple):
     window: Ints
     extents: Extents
     crossed: Crossed
+    inside: Inside
     fits: Fits
     least: Ints
     tile: Ints
@@ -270,6 +288,53 @@ def _outputs(some: _Tiles, passes: float) -> float:
 
 
 @helper
+def _further(inside: Inside, passes: float) -> float:
+    """Cost of what crosses the boundaries inside if results do so many times at the least."""
+    i = 0
+    while i + 1 < len(inside.costs) and TIMES[i + 1] <= passes:
+        i += 1
+    return float(inside.costs[i])
+
+
+@helper
+def _inside(some: _Tiles, passes: float) -> float:
+    """Cost of what crosses the boundaries inside the tile, whose sums are begun so many times."""
+    tile = some.tile
+    results = float(tile[N]) * tile[K] * tile[P] * tile[Q]
+    return _further(some.inside, 1.0 if results <= some.inside.held else passes)
+
+
+@helper
+def _split_sums(some: _Tiles, paid: float, read: float, useless: float) -> float:
+    """Return the least cost for tiles of the positions at hand, over channels and taps of inputs,
+    if results stay.
+    """
+    extents, least, inside = some.extents, useless, some.inside
+    least_inputs = paid + _inputs(some, some.bounds[K], read)
+    for r in range(extents.count[R]):
+        for s in range(extents.count[S]):
+            for c in range(extents.count[C]):
+                passes = extents.tiles[C, c] * extents.tiles[R, r] * extents.tiles[S, s]
+                if least_inputs + inside.costs[0] >= least:
+                    return least
+                fits = _take(some, R, r) and _take(some, S, s) and _take(some, C, c)
+                channels = _largest(some, K) if fits else 0
+                if not channels:
+                    continue
+                cost = paid + _inputs(some, channels, read)
+                some.tile[K] = channels
+                least = min(least, cost + _inside(some, passes))
+                # with fewer output channels the levels inside may hold all results
+                positions = float(some.tile[N]) * some.tile[P] * some.tile[Q]
+                held = int(min(inside.held / positions, float(channels)))
+                if held >= max(1, some.least[K]):
+                    least = min(least, paid + _inputs(some, held, read) + inside.costs[0])
+                if least_inputs + _further(inside, passes) >= least and held < 1:
+                    break
+    return least
+
+
+@helper
 def _sums_stay(some: _Tiles, useless: float) -> float:
     """Return the least cost if results stay while channels and taps of inputs change."""
     extents, real = some.extents, some.crossed.real
@@ -281,16 +346,12 @@ def _sums_stay(some: _Tiles, useless: float) -> float:
             for q in range(extents.count[Q]):
                 passes = tiles[N, n] * tiles[P, p] * tiles[Q, q]
                 paid = outputs + _weights(some, passes)
-                if paid + _inputs(some, some.bounds[K], 0.0) >= least:
+                first = paid + some.inside.costs[0]
+                if first + _inputs(some, some.bounds[K], 0.0) >= least:
                     # smaller tiles cost more
                     break
-                read = rows[0, p] * rows[1, q]
-                if paid + _inputs(some, some.bounds[K], read) >= least:
-                    continue
                 if _take(some, N, n) and _take(some, P, p) and _take(some, Q, q):
-                    channels = _largest(some, K)
-                    if channels:
-                        least = min(least, paid + _inputs(some, channels, read))
+                    least = _split_sums(some, paid, rows[0, p] * rows[1, q], least)
     return least
 
 
@@ -306,6 +367,7 @@ def _weights_stay(some: _Tiles, useless: float) -> float:
             for c in range(extents.count[C]):
                 passes = tiles[C, c] * tiles[R, r] * tiles[S, s]
                 paid, read = weights + _outputs(some, passes), rows[0, r] * rows[1, s]
+                paid += some.inside.costs[0]
                 if paid + _inputs(some, some.bounds[K], read) >= least:
                     break
                 if _take(some, R, r) and _take(some, S, s) and _take(some, C, c):
@@ -321,7 +383,7 @@ def _inputs_stay(some: _Tiles, useless: float) -> float:
     extents, bounds = some.extents, some.bounds
     tiles, least = extents.tiles, useless
     _begin(some)
-    inputs = some.crossed.price[INPUTS] * some.crossed.words[INPUTS]
+    inputs = some.crossed.price[INPUTS] * some.crossed.words[INPUTS] + some.inside.costs[0]
     for r in range(extents.count[R]):
         for s in range(extents.count[S]):
             if not (_take(some, R, r) and _take(some, S, s)):
@@ -411,6 +473,7 @@ def whole_cost(
     b: int,
     inner: Ints,
     crossed: Crossed,
+    inside: Inside,
     smallest: Ints,
     useless: float,
 ) -> float:
@@ -423,12 +486,13 @@ def whole_cost(
         b: the level.
         inner: int64[3], which level keeps each tensor next inside.
         crossed: the words.
+        inside: words further inside, whose cost is added.
         smallest: int64[8], extents of its tiles at the least.
         useless: costs above this are not told apart.
     """
     room = 4 * len(layer.design.shared) + 4
     fits = Fits(np.zeros(1, np.int64), np.empty((room, 3)), np.empty(room), np.empty(room, np.int64))
-    some = _Tiles(layer.bounds, layer.window, extents, crossed, fits, smallest, np.empty(8, np.int64))
+    some = _Tiles(layer.bounds, layer.window, extents, crossed, inside, fits, smallest, np.empty(8, np.int64))
     _add_fits(layer, b, inner, fits)
     count, least = fits.count[0], useless
     for t in (OUTPUTS, WEIGHTS, INPUTS):
