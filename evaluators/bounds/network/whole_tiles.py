@@ -378,6 +378,16 @@ def _weights_stay(some: _Tiles, useless: float) -> float:
 
 
 @helper
+def _slid(some: _Tiles, p: int, q: int) -> float:
+    """Cost of inputs that come once for each tile: windows slide along rows or along columns."""
+    bounds, crossed = some.bounds, some.crossed
+    rows = some.extents.rows[crossed.real, OF_OUTPUTS]
+    read = min(rows[0, p] * rows[1, 0], rows[0, 0] * rows[1, q])
+    words = float(bounds[N]) * bounds[G] * bounds[C] * read
+    return float(crossed.price[INPUTS] * max(0.0, words - crossed.words[INPUTS]))
+
+
+@helper
 def _inputs_stay(some: _Tiles, useless: float) -> float:
     """Return the least cost if inputs stay while output channels change."""
     extents, bounds = some.extents, some.bounds
@@ -395,6 +405,7 @@ def _inputs_stay(some: _Tiles, useless: float) -> float:
                         paid = inputs + _weights(some, tiles[N, n] * tiles[P, p] * tiles[Q, q])
                         if paid + _outputs(some, taps) >= least:
                             break
+                        paid += _slid(some, p, q)
                         if _take(some, N, n) and _take(some, P, p) and _take(some, Q, q):
                             channels = _largest(some, C)
                             if channels:
