@@ -15,10 +15,9 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, N, P, Q, R
 from ...arrays import Floats, Ints
 from ..layer_work import PADDED, REAL, Work
 from ..level_capacity import ANY, Design
-from ..rounding import ROUNDING
 from ..traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost
 from ..word_prices import BY_INNER, FILLED
-from .whole_tiles import MACS, TIMES, Crossed, Extents, Inside, Whole, whole_cost
+from .whole_tiles import MACS, Crossed, Extents, Whole, whole_cost
 
 #: outputs that a tile has for a position are told apart by this factor
 _FINER: Final = 1.5
@@ -265,98 +264,33 @@ def crossing_with(layer: Whole, beside: Beside) -> float:
     return least
 
 
-@helper
-def _cross(layer: Whole, b: int, taken: Ints, inner: Ints, outer: Ints, crossed: Crossed) -> bool:
-    """Fill prices and words of what the boundary around a level takes; whether they are known."""
-    keepers(layer.design, b, inner, outer)
-    crossed.price[:], crossed.words[:] = 0.0, 0.0
-    for t in range(3):
-        v, u = inner[t], outer[t]
-        crossed.kept[t] = v != MACS
-        if v == MACS or u == len(layer.design.shared) or taken[v, t]:
-            continue
-        if u > b + 1 and not single(layer.design, b + 2):
-            # several tiles may share what comes from further out
-            return False
-        taken[v, t] = 1
-        _priced(layer, v, u, t, crossed.price)
-        crossed.words[t] = layer.work.words[crossed.real, t]
-    return True
-
-
 @allocating
-def crossing_whole(
-    layer: Whole,
-    extents: Extents,
-    beside: Beside,
-    inside: Inside,
-    smallest: Ints,
-    again: float,
-    useless: float,
-) -> float:
-    """Return :func:`crossing` for tiles of whole numbers, but for the outermost boundary if
-    ``again`` is positive, and else for that alone with what is inside; -1 if it is not known.
-
-    Args:
-        layer: that runs whole.
-        extents: that its tiles may have.
-        beside: what else is counted.
-        inside: costs of the other boundaries, for the outermost.
-        smallest: int64[8], extents that tiles have at the least.
-        again: how often results cross the other boundaries at the least.
-        useless: costs above this are not told apart.
-    """
+def crossing_whole(layer: Whole, extents: Extents, beside: Beside) -> float:
+    """Return :func:`crossing` for tiles of whole numbers; -1 if it is not known."""
     design, work, levels = layer.design, layer.work, len(layer.design.shared)
     counts, taken = boundaries(design), np.zeros((levels, 3), np.int64)
     inner, outer, kept = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
-    price, words, total, first = np.empty(4), np.empty(3), 0.0, True
+    price, words, total = np.empty(4), np.empty(3), 0.0
     for b in range(levels - 2, -1, -1):
         if not counts[b]:
             continue
         keepers(design, b, inner, outer)
+        owned, price[:], words[:] = 0.0, 0.0, 0.0
         real = REAL if design.alone and b == levels - 2 and inner[INPUTS] == b else PADDED
-        owned, before = 0.0, taken[max(inner[OUTPUTS], 0), OUTPUTS]
-        if inner[OUTPUTS] != MACS and not before:
-            copies = layer.limits.copies[inner[OUTPUTS]]
-            owned = min(work.macs, work.words[PADDED, OUTPUTS] * copies)
-        crossed = Crossed(price, owned, real, kept, words, beside.serves)
-        if not _cross(layer, b, taken, inner, outer, crossed):
-            return -1.0
+        for t in range(3):
+            v, u = inner[t], outer[t]
+            kept[t] = v != MACS
+            if v == MACS or u == levels or taken[v, t]:
+                continue
+            if u > b + 1 and not single(design, b + 2):
+                return -1.0
+            taken[v, t] = 1
+            _priced(layer, v, u, t, price)
+            words[t] = work.words[real, t]
+            if t == OUTPUTS:
+                owned = min(work.macs, work.words[PADDED, OUTPUTS] * layer.limits.copies[v])
         if b == beside.where:
             for t in range(3):
                 price[t] += beside.price[t]
-        if first and again == 0.0:
-            return whole_cost(layer, extents, b, inner, crossed, inside, smallest, useless)
-        if not first:
-            words[OUTPUTS] *= again
-            nothing = Inside(np.inf, np.zeros(1))
-            total += whole_cost(layer, extents, b, inner, crossed, nothing, smallest, np.inf)
-        first = False
+        total += whole_cost(layer, extents, b, inner, Crossed(price, owned, real, kept, words, beside.serves))
     return total
-
-
-@allocating
-def crossing_inside(layer: Whole, extents: Extents, beside: Beside) -> Inside:
-    """Return what crosses all boundaries but the outermost; see :func:`crossing_whole`."""
-    design, counts, v = layer.design, boundaries(layer.design), MACS
-    inner, outer, ones = np.empty(3, np.int64), np.empty(3, np.int64), np.ones(8, np.int64)
-    nothing, held = Inside(np.inf, np.zeros(1)), np.inf
-    for b in range(len(counts) - 2, -1, -1):
-        if counts[b]:
-            keepers(design, b, inner, outer)
-            # what the tile of the outermost boundary keeps results in, and next inside
-            for p in range(inner[OUTPUTS]):
-                v = p if design.must[p, OUTPUTS] else v
-            if v != MACS:
-                unit, apart = design.unit[v, OUTPUTS], layer.limits.apart[v, b + 1, OUTPUTS]
-                words = min(design.private[v, OUTPUTS], design.shared[v]) / unit
-                held = words * apart * (1 + ROUNDING)
-            break
-    most = 1
-    while held < np.inf and most < len(TIMES) and TIMES[most] <= layer.work.reuse[OUTPUTS]:
-        most += 1
-    costs = np.empty(most)
-    for i in range(most):
-        where = (layer, extents, beside, nothing, ones)
-        costs[i] = crossing_whole(*where, TIMES[i], np.inf)
-    return Inside(held, costs)

@@ -23,13 +23,12 @@ from .crossing_words import (
     Beside,
     boundaries,
     crossing,
-    crossing_inside,
     crossing_whole,
     crossing_with,
     keepers,
     single,
 )
-from .whole_tiles import MACS, Extents, Inside, Whole, extents_of
+from .whole_tiles import MACS, Whole, extents_of
 
 #: in the place of an axis that may unroll taps: no axis, and several
 _NO_AXIS: Final = -1
@@ -118,25 +117,19 @@ def _windows(layer: Whole, asked: _Asked, r: int, s: int) -> float:
 
 
 @helper
-def _channels(layer: Whole, asked: _Asked, taps: int) -> int:
-    """Return how many channels of inputs may be unrolled beside so many taps."""
-    left = 1
-    if asked.taps >= 0 and layer.design.dims[asked.taps // 2, asked.taps % 2] >> C & 1:
-        left = asked.children // taps
-    # whole factors: parts of one beyond are rounding
-    most = min(float(layer.bounds[C]), asked.channels * left)
-    return max(1, int(most * (1 + ROUNDING)))
-
-
-@helper
-def _served(layer: Whole, asked: _Asked, r: int, s: int, channels: int, served: Floats) -> None:
-    """Fill ``served[3]``: MACs that a word serves at most, with so many taps and channels unrolled."""
+def _served(layer: Whole, asked: _Asked, r: int, s: int, served: Floats) -> None:
+    """Fill ``served[3]``: MACs that a word serves at most, with so many taps unrolled."""
     for t in range(3):
         served[t] = layer.limits.shares[asked.at[t], t]
     if asked.taps == _SEVERAL:
         return
     bounds = layer.bounds
     served[INPUTS] = min(served[INPUTS], asked.outputs * _windows(layer, asked, r, s))
+    left = 1
+    if asked.taps >= 0 and layer.design.dims[asked.taps // 2, asked.taps % 2] >> C & 1:
+        left = asked.children // (r * s)
+    # whole factors: parts of one beyond are rounding
+    channels = max(1, int(min(float(bounds[C]), asked.channels * left) * (1 + ROUNDING)))
     summed = bounds[C] / -(-bounds[C] // channels)
     summed *= bounds[R] / -(-bounds[R] // r) * bounds[S] / -(-bounds[S] // s)
     served[OUTPUTS] = min(served[OUTPUTS], summed)
@@ -184,55 +177,11 @@ def _beside(layer: Whole, asked: _Asked, rest: Floats) -> Beside:
     return Beside(where, price, serves, np.zeros((levels, 3)))
 
 
-class _Whole(NamedTuple):
-    """What bounds by whole tiles need, all boundaries but the outermost aside.
-
-    Attributes:
-        extents: that tiles may have.
-        inside: costs across the other boundaries.
-        outermost: the least of all boundaries together, whatever is unrolled.
-        price: float64[4] of words that MACs ask for, those aside that are counted at a boundary.
-    """
-
-    extents: Extents
-    inside: Inside
-    outermost: float
-    price: Floats
-
-
-@allocating
-def _with_unrolled(
-    layer: Whole, asked: _Asked, beside: Beside, whole: _Whole, r: int, s: int, useless: float
-) -> float:
-    """Return the least energy with so many taps unrolled, or no more than ``useless``: tiles hold
-    all taps and channels that are unrolled, and sums that MACs add to depend on these (lemma 17).
-    """
-    windows, served = _windows(layer, asked, r, s), np.empty(3)
-    smallest, least, bound = np.ones(8, np.int64), useless, layer.bounds[C]
-    smallest[R], smallest[S] = r, s
-    channels = _channels(layer, asked, r * s)
-    while channels:
-        # the fewest that take as many steps
-        steps = -(-bound // channels)
-        channels = -(-bound // steps)
-        _served(layer, asked, r, s, channels, served)
-        others = _by_macs(layer, asked, whole.price, served, windows)
-        if others + whole.outermost >= least:
-            # with fewer channels unrolled MACs ask for more
-            break
-        smallest[C] = channels
-        where = (layer, whole.extents, beside, whole.inside, smallest)
-        crossed = crossing_whole(*where, 0.0, least - others)
-        least = min(least, others + crossed)
-        channels -= 1
-    return least
-
-
 @allocating
 def _together(layer: Whole) -> float:
     """Return the least energy of all words, over all taps that may be unrolled; 0 if not known."""
     asked, bounds, served = _asked(layer), layer.bounds, np.empty(3)
-    rest, ones = asked.price.copy(), np.ones(8, np.int64)
+    rest = asked.price.copy()
     beside = _beside(layer, asked, rest)
     inputs = beside.price[INPUTS]
     nothing = Beside(-1, np.zeros(3), np.ones(3), np.zeros((len(layer.design.shared), 3)))
@@ -240,29 +189,22 @@ def _together(layer: Whole) -> float:
     if apart < 0.0:
         return 0.0
     extents = extents_of(bounds, layer.window)
+    apart = max(apart, crossing_whole(layer, extents, nothing))
     least, crossed, before = np.inf, 0.0, -1.0
-    whole = _Whole(extents, Inside(np.inf, np.zeros(1)), 0.0, rest)
     for r in range(1, bounds[R] + 1):
         for s in range(1, bounds[S] + 1):
             if r * s > (asked.children if asked.taps >= 0 else 1):
                 break
             windows = _windows(layer, asked, r, s)
-            _served(layer, asked, r, s, _channels(layer, asked, r * s), served)
+            _served(layer, asked, r, s, served)
             energy = apart + _by_macs(layer, asked, asked.price, served, windows)
-            if energy >= least:
-                continue
-            if windows != before:
-                before = windows
-                if beside.where >= 0:
+            if beside.where >= 0 and energy < least:
+                if windows != before:
                     beside.price[INPUTS] = inputs / windows
-                    crossed = crossing_with(layer, beside)
-                inside = crossing_inside(layer, extents, beside)
-                every = crossing_whole(layer, extents, beside, inside, ones, 0.0, np.inf)
-                whole = _Whole(extents, inside, every, rest)
-            if beside.where >= 0:
-                energy = max(energy, crossed + _by_macs(layer, asked, rest, served, windows))
-            if energy < least and whole.outermost < np.inf:
-                energy = max(energy, _with_unrolled(layer, asked, beside, whole, r, s, least))
+                    crossed, before = crossing_with(layer, beside), windows
+                    crossed = max(crossed, crossing_whole(layer, extents, beside))
+                fewer = crossed + _by_macs(layer, asked, rest, served, windows)
+                energy = max(energy, fewer)
             least = min(least, energy)
     return least
 

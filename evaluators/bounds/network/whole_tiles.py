@@ -22,9 +22,6 @@ from ..word_prices import Prices
 #: how inputs take capacity: as boxes, or as the rows that several instances touch
 BOX, TOUCHED = range(2)
 
-#: numbers of times that results may cross boundaries
-TIMES: Final = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64, 128, 256, 512], np.float64)
-
 #: relative slack of quotients that are rounded down to whole numbers
 _SLACK: Final = 1e-9
 
@@ -97,13 +94,12 @@ def _rows_of_outputs(bounds: Ints, axis: int, window: Ints, tile: int, real: boo
     total, first = 0, 0
     while first < outputs:
         some = min(tile, outputs - first)
-        if dilation > 1:
-            total += diagonals(some, stride, taps, dilation)
-        elif real:
+        if real:
+            # a buffer is filled with boxes: rows between outputs that nothing reads come too
             at = first * stride - window[axis, PADDING]
             total += _clipped(at, at + (some - 1) * stride + taps - 1, window[axis, SIZE])
         else:
-            total += (some - 1) * stride + taps
+            total += diagonals(some, stride, taps, dilation)
         first += tile
     return float(total)
 
@@ -116,7 +112,7 @@ def _rows_of_taps(bounds: Ints, axis: int, window: Ints, tile: int, real: bool) 
     total, first = 0, 0
     while first < taps:
         some = min(tile, taps - first)
-        if not real or dilation > 1:
+        if not real:
             total += diagonals(outputs, stride, some, dilation)
         else:
             at = first - window[axis, PADDING]
@@ -166,19 +162,6 @@ def extents_of(bounds: Ints, window: Ints) -> Extents:
     return Extents(count, size, tiles, rows)
 
 
-class Inside(NamedTuple):
-    """What crosses the boundaries further inside, by how often sums come back.
-
-    Attributes:
-        held: results that levels inside hold at once: of a tile with more, sums that continue after
-            it cross the boundaries inside anew.
-        costs: float64[F], cost if results cross as often as :data:`TIMES` says at the least.
-    """
-
-    held: float
-    costs: Floats
-
-
 class _Tiles(NamedTuple):
     """Tiles of a layer, as they are looked at.
 
@@ -186,9 +169,7 @@ class _Tiles(NamedTuple):
         bounds, window: int64[8] and int64[2, 4] of the layer.
         extents: that tiles may have.
         crossed: what crosses the boundary.
-        inside: and those further inside.
         fits: what tiles must fit.
-        least: int64[8], extents at the least: what is unrolled inside.
         tile: int64[8], scratch.
     """
 
@@ -196,9 +177,7 @@ class _Tiles(NamedTuple):
     window: Ints
     extents: Extents
     crossed: Crossed
-    inside: Inside
     fits: Fits
-    least: Ints
     tile: Ints
 
 
@@ -207,7 +186,6 @@ def _largest(some: _Tiles, d: int) -> int:
     """Return the largest extent along K or C that fits, all others as they are; 0 if none does."""
     tile, fits, window = some.tile, some.fits, some.window
     tile[d] = 1
-    first = some.least[d]
     weights = tile[C] * tile[K] * tile[R] * tile[S]
     outputs = tile[N] * tile[K] * tile[P] * tile[Q]
     boxes = touched = tile[N] * tile[C]
@@ -231,24 +209,7 @@ def _largest(some: _Tiles, d: int) -> int:
         if grows > 0:
             fitting = (fits.most[j] - stays) / grows * (1 + _SLACK)
             largest = min(largest, int(min(fitting, float(largest))))
-    largest = max(largest, 1)
-    return largest if largest >= first else 0
-
-
-@helper
-def _begin(some: _Tiles) -> None:
-    """Start from the smallest tile."""
-    for d in range(8):
-        some.tile[d] = some.least[d]
-
-
-@helper
-def _take(some: _Tiles, d: int, i: int) -> bool:
-    """Take one of the extents; whether it may be as large as it has to be."""
-    size = some.extents.size[d]
-    most = size[i - 1] - 1 if i else some.bounds[d]
-    some.tile[d] = max(size[i], some.least[d])
-    return bool(most >= some.least[d])
+    return max(largest, 1)
 
 
 @helper
@@ -288,98 +249,56 @@ def _outputs(some: _Tiles, passes: float) -> float:
 
 
 @helper
-def _further(inside: Inside, passes: float) -> float:
-    """Cost of what crosses the boundaries inside if results do so many times at the least."""
-    i = 0
-    while i + 1 < len(inside.costs) and TIMES[i + 1] <= passes:
-        i += 1
-    return float(inside.costs[i])
-
-
-@helper
-def _inside(some: _Tiles, passes: float) -> float:
-    """Cost of what crosses the boundaries inside the tile, whose sums are begun so many times."""
-    tile = some.tile
-    results = float(tile[N]) * tile[K] * tile[P] * tile[Q]
-    return _further(some.inside, 1.0 if results <= some.inside.held else passes)
-
-
-@helper
-def _split_sums(some: _Tiles, paid: float, read: float, useless: float) -> float:
-    """Return the least cost for tiles of the positions at hand, over channels and taps of inputs,
-    if results stay.
-    """
-    extents, least, inside = some.extents, useless, some.inside
-    least_inputs = paid + _inputs(some, some.bounds[K], read)
-    for r in range(extents.count[R]):
-        for s in range(extents.count[S]):
-            for c in range(extents.count[C]):
-                passes = extents.tiles[C, c] * extents.tiles[R, r] * extents.tiles[S, s]
-                if least_inputs + inside.costs[0] >= least:
-                    return least
-                fits = _take(some, R, r) and _take(some, S, s) and _take(some, C, c)
-                channels = _largest(some, K) if fits else 0
-                if not channels:
-                    continue
-                cost = paid + _inputs(some, channels, read)
-                some.tile[K] = channels
-                least = min(least, cost + _inside(some, passes))
-                # with fewer output channels the levels inside may hold all results
-                positions = float(some.tile[N]) * some.tile[P] * some.tile[Q]
-                held = int(min(inside.held / positions, float(channels)))
-                if held >= max(1, some.least[K]):
-                    least = min(least, paid + _inputs(some, held, read) + inside.costs[0])
-                if least_inputs + _further(inside, passes) >= least and held < 1:
-                    break
-    return least
-
-
-@helper
 def _sums_stay(some: _Tiles, useless: float) -> float:
     """Return the least cost if results stay while channels and taps of inputs change."""
-    extents, real = some.extents, some.crossed.real
-    tiles, rows = extents.tiles, extents.rows[real, OF_OUTPUTS]
-    _begin(some)
+    extents, tile, real = some.extents, some.tile, some.crossed.real
+    size, tiles, rows = extents.size, extents.tiles, extents.rows[real, OF_OUTPUTS]
+    tile[:] = 1
     outputs, least = _outputs(some, 1.0), useless
     for n in range(extents.count[N]):
         for p in range(extents.count[P]):
             for q in range(extents.count[Q]):
                 passes = tiles[N, n] * tiles[P, p] * tiles[Q, q]
                 paid = outputs + _weights(some, passes)
-                first = paid + some.inside.costs[0]
-                if first + _inputs(some, some.bounds[K], 0.0) >= least:
+                read = rows[0, p] * rows[1, q]
+                if paid + _inputs(some, some.bounds[K], 0.0) >= least:
                     # smaller tiles cost more
                     break
-                if _take(some, N, n) and _take(some, P, p) and _take(some, Q, q):
-                    least = _split_sums(some, paid, rows[0, p] * rows[1, q], least)
+                if paid + _inputs(some, some.bounds[K], read) >= least:
+                    continue
+                tile[N], tile[P], tile[Q] = size[N, n], size[P, p], size[Q, q]
+                channels = _largest(some, K)
+                if channels:
+                    least = min(least, paid + _inputs(some, channels, read))
     return least
 
 
 @helper
 def _weights_stay(some: _Tiles, useless: float) -> float:
     """Return the least cost if weights stay while images and positions change."""
-    extents, real = some.extents, some.crossed.real
-    tiles, rows = extents.tiles, extents.rows[real, OF_KERNEL]
-    _begin(some)
+    extents, tile, real = some.extents, some.tile, some.crossed.real
+    size, tiles, rows = extents.size, extents.tiles, extents.rows[real, OF_KERNEL]
+    tile[:] = 1
     weights, least = _weights(some, 1.0), useless
     for r in range(extents.count[R]):
         for s in range(extents.count[S]):
             for c in range(extents.count[C]):
                 passes = tiles[C, c] * tiles[R, r] * tiles[S, s]
                 paid, read = weights + _outputs(some, passes), rows[0, r] * rows[1, s]
-                paid += some.inside.costs[0]
                 if paid + _inputs(some, some.bounds[K], read) >= least:
                     break
-                if _take(some, R, r) and _take(some, S, s) and _take(some, C, c):
-                    channels = _largest(some, K)
-                    if channels:
-                        least = min(least, paid + _inputs(some, channels, read))
+                tile[C], tile[R], tile[S] = size[C, c], size[R, r], size[S, s]
+                channels = _largest(some, K)
+                if channels:
+                    least = min(least, paid + _inputs(some, channels, read))
     return least
 
 
 @helper
 def _slid(some: _Tiles, p: int, q: int) -> float:
-    """Cost of inputs that come once for each tile: windows slide along rows or along columns."""
+    """Cost of inputs beyond each word once, if tiles of these extents fetch them: windows slide
+    along rows or along columns, not along both.
+    """
     bounds, crossed = some.bounds, some.crossed
     rows = some.extents.rows[crossed.real, OF_OUTPUTS]
     read = min(rows[0, p] * rows[1, 0], rows[0, 0] * rows[1, q])
@@ -390,14 +309,12 @@ def _slid(some: _Tiles, p: int, q: int) -> float:
 @helper
 def _inputs_stay(some: _Tiles, useless: float) -> float:
     """Return the least cost if inputs stay while output channels change."""
-    extents, bounds = some.extents, some.bounds
-    tiles, least = extents.tiles, useless
-    _begin(some)
-    inputs = some.crossed.price[INPUTS] * some.crossed.words[INPUTS] + some.inside.costs[0]
+    extents, tile, bounds = some.extents, some.tile, some.bounds
+    size, tiles, least = extents.size, extents.tiles, useless
+    tile[:] = 1
+    inputs = some.crossed.price[INPUTS] * some.crossed.words[INPUTS]
     for r in range(extents.count[R]):
         for s in range(extents.count[S]):
-            if not (_take(some, R, r) and _take(some, S, s)):
-                continue
             taps = tiles[R, r] * tiles[S, s]
             for n in range(extents.count[N]):
                 for p in range(extents.count[P]):
@@ -406,11 +323,12 @@ def _inputs_stay(some: _Tiles, useless: float) -> float:
                         if paid + _outputs(some, taps) >= least:
                             break
                         paid += _slid(some, p, q)
-                        if _take(some, N, n) and _take(some, P, p) and _take(some, Q, q):
-                            channels = _largest(some, C)
-                            if channels:
-                                passes = taps * -(-bounds[C] // channels)
-                                least = min(least, paid + _outputs(some, passes))
+                        tile[N], tile[P], tile[Q] = size[N, n], size[P, p], size[Q, q]
+                        tile[R], tile[S] = size[R, r], size[S, s]
+                        channels = _largest(some, C)
+                        if channels:
+                            passes = taps * -(-bounds[C] // channels)
+                            least = min(least, paid + _outputs(some, passes))
     return least
 
 
@@ -478,18 +396,8 @@ def _add_stays(layer: Whole, b: int, v: int, t: int, fits: Fits) -> None:
 
 
 @allocating
-def whole_cost(
-    layer: Whole,
-    extents: Extents,
-    b: int,
-    inner: Ints,
-    crossed: Crossed,
-    inside: Inside,
-    smallest: Ints,
-    useless: float,
-) -> float:
-    """Return what the words that cross the boundary around a level cost at the least, or
-    ``useless`` if that is no less.
+def whole_cost(layer: Whole, extents: Extents, b: int, inner: Ints, crossed: Crossed) -> float:
+    """Return what the words that cross the boundary around a level cost at the least.
 
     Args:
         layer: that runs whole.
@@ -497,15 +405,12 @@ def whole_cost(
         b: the level.
         inner: int64[3], which level keeps each tensor next inside.
         crossed: the words.
-        inside: words further inside, whose cost is added.
-        smallest: int64[8], extents of its tiles at the least.
-        useless: costs above this are not told apart.
     """
     room = 4 * len(layer.design.shared) + 4
     fits = Fits(np.zeros(1, np.int64), np.empty((room, 3)), np.empty(room), np.empty(room, np.int64))
-    some = _Tiles(layer.bounds, layer.window, extents, crossed, inside, fits, smallest, np.empty(8, np.int64))
+    some = _Tiles(layer.bounds, layer.window, extents, crossed, fits, np.empty(8, np.int64))
     _add_fits(layer, b, inner, fits)
-    count, least = fits.count[0], useless
+    count, least = fits.count[0], np.inf
     for t in (OUTPUTS, WEIGHTS, INPUTS):
         if not crossed.kept[t]:
             continue
