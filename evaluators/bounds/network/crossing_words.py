@@ -292,5 +292,7 @@ def crossing_whole(layer: Whole, extents: Extents, beside: Beside) -> float:
         if b == beside.where:
             for t in range(3):
                 price[t] += beside.price[t]
-        total += whole_cost(layer, extents, b, inner, Crossed(price, owned, real, kept, words, beside.serves))
+        total += whole_cost(
+            layer, extents, b, inner, Crossed(price, owned, real, kept, words, beside.serves)
+        )
     return total

@@ -367,7 +367,7 @@ def _add_private(layer: Whole, v: int, t: int, apart: float, inputs: int, fits: 
 
 
 @helper
-def _add_fits(layer: Whole, b: int, inner: Ints, fits: Fits) -> None:
+def _add_fits(layer: Whole, b: int, fits: Fits) -> None:
     """Fill what tiles inside the boundary around a level must fit, whatever stays."""
     design, limits, p = layer.design, layer.limits, b + 1
     fits.count[0] = 0
@@ -407,9 +407,11 @@ def whole_cost(layer: Whole, extents: Extents, b: int, inner: Ints, crossed: Cro
         crossed: the words.
     """
     room = 4 * len(layer.design.shared) + 4
-    fits = Fits(np.zeros(1, np.int64), np.empty((room, 3)), np.empty(room), np.empty(room, np.int64))
+    fits = Fits(
+        np.zeros(1, np.int64), np.empty((room, 3)), np.empty(room), np.empty(room, np.int64)
+    )
     some = _Tiles(layer.bounds, layer.window, extents, crossed, fits, np.empty(8, np.int64))
-    _add_fits(layer, b, inner, fits)
+    _add_fits(layer, b, fits)
     count, least = fits.count[0], np.inf
     for t in (OUTPUTS, WEIGHTS, INPUTS):
         if not crossed.kept[t]:
