@@ -30,14 +30,14 @@ class Extents(NamedTuple):
     """Extents that tiles of a layer may have: of those that make as many tiles the smallest.
 
     Attributes:
-        count: int64[8], how many of each dimension.
+        places: int64[8], how many of each dimension.
         size: int64[8, M], the extents, the largest first.
         tiles: float64[8, M], tiles that such extents make of a dimension.
         rows: float64[2, 2, 2, M]: padded or real; blocks of outputs or of the kernel; along rows or
             columns; by place of the extent of the block: rows that all blocks read together.
     """
 
-    count: Ints
+    places: Ints
     size: Ints
     tiles: Floats
     rows: Floats
@@ -48,13 +48,13 @@ class Fits(NamedTuple):
     limit.
 
     Attributes:
-        count: int64[1], how many conditions.
+        number: int64[1], how many conditions.
         units: float64[J, 3], of a word.
         most: float64[J], limits.
         inputs: int64[J], :data:`BOX` or :data:`TOUCHED`.
     """
 
-    count: Ints
+    number: Ints
     units: Floats
     most: Floats
     inputs: Ints
@@ -195,7 +195,7 @@ def _largest(some: _Tiles, d: int) -> int:
         boxes *= (out - 1) * stride + (taps - 1) * dilation + 1
         touched *= diagonals(out, stride, taps, dilation)
     largest = some.bounds[d]
-    for j in range(fits.count[0]):
+    for j in range(fits.number[0]):
         units = fits.units[j]
         inputs = units[INPUTS] * (boxes if fits.inputs[j] == BOX else touched)
         grows = units[WEIGHTS] * weights
@@ -209,7 +209,7 @@ def _largest(some: _Tiles, d: int) -> int:
         if grows > 0:
             fitting = (fits.most[j] - stays) / grows * (1 + _SLACK)
             largest = min(largest, int(min(fitting, float(largest))))
-    return max(largest, 1)
+    return int(max(largest, 1))
 
 
 @helper
@@ -255,9 +255,9 @@ def _sums_stay(some: _Tiles, useless: float) -> float:
     size, tiles, rows = extents.size, extents.tiles, extents.rows[real, OF_OUTPUTS]
     tile[:] = 1
     outputs, least = _outputs(some, 1.0), useless
-    for n in range(extents.count[N]):
-        for p in range(extents.count[P]):
-            for q in range(extents.count[Q]):
+    for n in range(extents.places[N]):
+        for p in range(extents.places[P]):
+            for q in range(extents.places[Q]):
                 passes = tiles[N, n] * tiles[P, p] * tiles[Q, q]
                 paid = outputs + _weights(some, passes)
                 read = rows[0, p] * rows[1, q]
@@ -280,9 +280,9 @@ def _weights_stay(some: _Tiles, useless: float) -> float:
     size, tiles, rows = extents.size, extents.tiles, extents.rows[real, OF_KERNEL]
     tile[:] = 1
     weights, least = _weights(some, 1.0), useless
-    for r in range(extents.count[R]):
-        for s in range(extents.count[S]):
-            for c in range(extents.count[C]):
+    for r in range(extents.places[R]):
+        for s in range(extents.places[S]):
+            for c in range(extents.places[C]):
                 passes = tiles[C, c] * tiles[R, r] * tiles[S, s]
                 paid, read = weights + _outputs(some, passes), rows[0, r] * rows[1, s]
                 if paid + _inputs(some, some.bounds[K], read) >= least:
@@ -313,12 +313,12 @@ def _inputs_stay(some: _Tiles, useless: float) -> float:
     size, tiles, least = extents.size, extents.tiles, useless
     tile[:] = 1
     inputs = some.crossed.price[INPUTS] * some.crossed.words[INPUTS]
-    for r in range(extents.count[R]):
-        for s in range(extents.count[S]):
+    for r in range(extents.places[R]):
+        for s in range(extents.places[S]):
             taps = tiles[R, r] * tiles[S, s]
-            for n in range(extents.count[N]):
-                for p in range(extents.count[P]):
-                    for q in range(extents.count[Q]):
+            for n in range(extents.places[N]):
+                for p in range(extents.places[P]):
+                    for q in range(extents.places[Q]):
                         paid = inputs + _weights(some, tiles[N, n] * tiles[P, p] * tiles[Q, q])
                         if paid + _outputs(some, taps) >= least:
                             break
@@ -350,8 +350,8 @@ class Whole(NamedTuple):
 @helper
 def _condition(fits: Fits, most: float, inputs: int) -> int:
     """Add a condition; return its place, where units are to be set."""
-    j = fits.count[0]
-    fits.count[0] += 1
+    j = fits.number[0]
+    fits.number[0] += 1
     fits.units[j], fits.most[j], fits.inputs[j] = 0.0, most, inputs
     return int(j)
 
@@ -370,7 +370,7 @@ def _add_private(layer: Whole, v: int, t: int, apart: float, inputs: int, fits: 
 def _add_fits(layer: Whole, b: int, fits: Fits) -> None:
     """Fill what tiles inside the boundary around a level must fit, whatever stays."""
     design, limits, p = layer.design, layer.limits, b + 1
-    fits.count[0] = 0
+    fits.number[0] = 0
     for w in range(b, len(design.shared)):
         j = -1
         inputs = TOUCHED if w == b and limits.apart[b, p, ANY] > 1.0 else BOX
@@ -412,11 +412,11 @@ def whole_cost(layer: Whole, extents: Extents, b: int, inner: Ints, crossed: Cro
     )
     some = _Tiles(layer.bounds, layer.window, extents, crossed, fits, np.empty(8, np.int64))
     _add_fits(layer, b, fits)
-    count, least = fits.count[0], np.inf
+    count, least = fits.number[0], np.inf
     for t in (OUTPUTS, WEIGHTS, INPUTS):
         if not crossed.kept[t]:
             continue
-        fits.count[0] = count
+        fits.number[0] = count
         if inner[t] != b:
             _add_stays(layer, b, inner[t], t, fits)
         if t == OUTPUTS:
