@@ -17,7 +17,8 @@ from ..layer_work import PADDED, REAL, Work
 from ..level_capacity import ANY, Design
 from ..traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost
 from ..word_prices import BY_INNER, FILLED
-from .whole_tiles import MACS, Crossed, Extents, Whole, whole_cost
+from .tile_extents import Extents
+from .whole_tiles import MACS, Crossed, Whole, whole_cost
 
 #: outputs that a tile has for a position are told apart by this factor
 _FINER: Final = 1.5

@@ -28,7 +28,8 @@ from .crossing_words import (
     keepers,
     single,
 )
-from .whole_tiles import MACS, Whole, extents_of
+from .tile_extents import extents_of
+from .whole_tiles import MACS, Whole
 
 #: in the place of an axis that may unroll taps: no axis, and several
 _NO_AXIS: Final = -1
