@@ -14,26 +14,14 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, N, P, Q, R
 
 from ...arrays import Floats, Ints
 from ..layer_work import PADDED, REAL, Work
-from ..level_capacity import ANY, Design, Limits
+from ..level_capacity import ANY, Design
 from ..traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost
-from ..word_prices import BY_INNER, FILLED, Prices
-
-#: in the place of a level: only MACs
-MACS: Final = -1
+from ..word_prices import BY_INNER, FILLED
+from .tile_extents import Extents
+from .whole_tiles import MACS, Crossed, Whole, whole_cost
 
 #: outputs that a tile has for a position are told apart by this factor
 _FINER: Final = 1.5
-
-
-class Whole(NamedTuple):
-    """A layer that runs whole on a design, with ``bounds[8]`` and ``window[2, 4]``."""
-
-    design: Design
-    prices: Prices
-    work: Work
-    limits: Limits
-    bounds: Ints
-    window: Ints
 
 
 class Beside(NamedTuple):
@@ -275,3 +263,37 @@ def crossing_with(layer: Whole, beside: Beside) -> float:
     beside.serves[INPUTS] = most
     floors[:] = 0.0
     return least
+
+
+@allocating
+def crossing_whole(layer: Whole, extents: Extents, beside: Beside) -> float:
+    """Return :func:`crossing` for tiles of whole numbers; -1 if it is not known."""
+    design, work, levels = layer.design, layer.work, len(layer.design.shared)
+    counts, taken = boundaries(design), np.zeros((levels, 3), np.int64)
+    inner, outer, kept = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
+    price, words, total = np.empty(4), np.empty(3), 0.0
+    for b in range(levels - 2, -1, -1):
+        if not counts[b]:
+            continue
+        keepers(design, b, inner, outer)
+        owned, price[:], words[:] = 0.0, 0.0, 0.0
+        real = REAL if design.alone and b == levels - 2 and inner[INPUTS] == b else PADDED
+        for t in range(3):
+            v, u = inner[t], outer[t]
+            kept[t] = v != MACS
+            if v == MACS or u == levels or taken[v, t]:
+                continue
+            if u > b + 1 and not single(design, b + 2):
+                return -1.0
+            taken[v, t] = 1
+            _priced(layer, v, u, t, price)
+            words[t] = work.words[real, t]
+            if t == OUTPUTS:
+                owned = min(work.macs, work.words[PADDED, OUTPUTS] * layer.limits.copies[v])
+        if b == beside.where:
+            for t in range(3):
+                price[t] += beside.price[t]
+        total += whole_cost(
+            layer, extents, b, inner, Crossed(price, owned, real, kept, words, beside.serves)
+        )
+    return total

@@ -2,7 +2,7 @@
 
 :mod:`..layer_kernel` bounds what each level serves by itself, so each may keep another tensor and
 unroll other loops there. Here one mapping has to do for all of them
-(docs/explanation/bounds_proofs.md, lemmas 12 to 15).
+(docs/explanation/bounds_proofs.md, lemmas 12 to 15, and 17).
 """
 
 from typing import Final, NamedTuple
@@ -20,15 +20,16 @@ from ..rounding import ROUNDING
 from ..traffic import least_shared
 from ..word_prices import BY_MACS, Prices
 from .crossing_words import (
-    MACS,
     Beside,
-    Whole,
     boundaries,
     crossing,
+    crossing_whole,
     crossing_with,
     keepers,
     single,
 )
+from .tile_extents import extents_of
+from .whole_tiles import MACS, Whole
 
 #: in the place of an axis that may unroll taps: no axis, and several
 _NO_AXIS: Final = -1
@@ -188,6 +189,8 @@ def _together(layer: Whole) -> float:
     apart = crossing(layer, nothing)
     if apart < 0.0:
         return 0.0
+    extents = extents_of(bounds, layer.window)
+    apart = max(apart, crossing_whole(layer, extents, nothing))
     least, crossed, before = np.inf, 0.0, -1.0
     for r in range(1, bounds[R] + 1):
         for s in range(1, bounds[S] + 1):
@@ -200,6 +203,7 @@ def _together(layer: Whole) -> float:
                 if windows != before:
                     beside.price[INPUTS] = inputs / windows
                     crossed, before = crossing_with(layer, beside), windows
+                    crossed = max(crossed, crossing_whole(layer, extents, beside))
                 fewer = crossed + _by_macs(layer, asked, rest, served, windows)
                 energy = max(energy, fewer)
             least = min(least, energy)

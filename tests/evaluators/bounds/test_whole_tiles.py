@@ -1,0 +1,49 @@
+"""Energy by tiles of whole numbers, on chips of levels with one instance each, against searches."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from archloom.evaluators.bounds.rounding import evaluation_pj
+from archloom.search.mapping.auto import auto_mapping
+from archloom.search.mapping.mapper import Mapper
+from archloom.space.workload.dims import TENSORS
+
+from ...cases.sweeps import sweep
+from .test_joint_levels import joint, problem_of
+
+
+def buffers_of(seed: int):
+    """Return a layer on buffers of one instance; the outermost of them keeps all tensors."""
+    problem = problem_of(seed)
+    *inner, last, dram = problem.hardware.levels
+    inner = [replace(level, mesh=(1, 1), spatial_x=(), spatial_y=()) for level in inner]
+    size = 30.0 + seed % 7 * 25
+    last = replace(last, keeps=TENSORS, mesh=(1, 1), capacity_bytes=size, tensor_bits=())
+    # with one buffer alone there is one boundary, and its best tile is that of a mapping
+    levels = (last, dram) if seed % 2 else (*inner, last, dram)
+    hardware = replace(problem.hardware, levels=levels, array=(1, 1), pe_mesh=(1, 1))
+    return replace(problem, hardware=hardware, weights=(1.0, 0.0))
+
+
+@pytest.mark.parametrize("part", sweep(range(12), 2))
+def test_no_search_gets_below(part: int) -> None:
+    counts = Counter()
+    for seed in range(40 * part, 40 * part + 40):
+        try:
+            problem = buffers_of(seed)
+        except ValueError:
+            counts["no chip"] += 1
+            continue
+        if problem.impossible() is not None:
+            continue
+        together, apart = joint(problem)
+        cost = Mapper(auto_mapping(), 20_000, 0, "imperfect")(problem)
+        energy_pj = cost.dynamic_pj + evaluation_pj(len(problem.hardware.levels))
+        assert energy_pj >= together
+        counts["higher"] += together > 1.001 * apart
+        # 1% more would be wrong
+        counts["close"] += energy_pj < 1.01 * together and together > 1.001 * apart
+    assert counts["higher"] > 3, counts
+    assert counts["close"] > 1, counts
