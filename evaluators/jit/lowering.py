@@ -307,7 +307,7 @@ def _call(
     args: Any,
     attrs: tuple[str, ...] | None = None,
 ) -> tuple[Any, Any]:
-    """Stand in for numba's ``call_function``, which fills the place of the result with zeros, twice.
+    """Stand in for numba's ``call_function``, which fills the result's place with zeros, twice.
 
     A callee that fails leaves nothing there, and then nobody reads it.
     """

@@ -12,7 +12,6 @@ from typing import Final
 from llvmlite.binding import ffi
 from numba.core import errors
 
-
 #: what colours kinds of text
 _COLOURS: Final = ("code", "errmsg", "filename", "highlight", "indicate", "reset")
 
