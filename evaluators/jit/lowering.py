@@ -12,6 +12,7 @@ from functools import partialmethod
 from typing import Any, Final
 
 from numba.core import cgutils, ir, lowering, types
+from numba.core.callconv import CPUCallConv, excinfo_ptr_t
 from numba.core.compiler_machinery import register_pass
 from numba.core.postproc import PostProcessor
 from numba.core.runtime.context import NRTContext
@@ -20,7 +21,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.cpython.builtins import do_minmax
 from numba.cpython.slicing import fix_index
 
-from .references import Reference, load_word, place_of_field
+from .references import Reference, empty_place, load_word, place_of_field
 from .short_forms import ShortForms, is_plain, short_forms, step_of
 
 #: records begin at a word
@@ -275,13 +276,15 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
 @contextmanager
 def looking_less() -> Iterator[None]:
     """Let numba look for what lives where, and for references, only where somebody asks."""
-    run, meminfos = PostProcessor.run, NRTContext.get_meminfos
+    run, meminfos, call = PostProcessor.run, NRTContext.get_meminfos, CPUCallConv.call_function
     PostProcessor.run = partialmethod(_run, run)
     NRTContext.get_meminfos = partialmethod(_meminfos, meminfos)
+    CPUCallConv.call_function = _call
     try:
         yield
     finally:
         PostProcessor.run, NRTContext.get_meminfos = run, meminfos
+        CPUCallConv.call_function = call
 
 
 def _run(found: Any, run: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
@@ -293,6 +296,28 @@ def _run(found: Any, run: Any, emit_dels: bool = False, extend_lifetimes: bool =
     else:
         code.blocks = canonicalize_cfg(code.blocks)
         code.generator_info = None
+
+
+def _call(
+    convention: Any,
+    builder: Any,
+    callee: Any,
+    result: Any,
+    kinds: Any,
+    args: Any,
+    attrs: tuple[str, ...] | None = None,
+) -> tuple[Any, Any]:
+    """Stand in for numba's ``call_function``, which fills the result's place with zeros, twice.
+
+    A callee that fails leaves nothing there, and then nobody reads it.
+    """
+    place = empty_place(builder, convention.get_return_type(result).pointee)
+    fault = cgutils.alloca_once(builder, excinfo_ptr_t, name="excinfo")
+    given = convention._get_arg_packer(kinds).as_arguments(builder, args)
+    code = builder.call(callee, [place, fault, *given], attrs=attrs or ())
+    status = convention._get_return_status(builder, code, builder.load(fault))
+    found = convention.context.get_returned_value(builder, result, builder.load(place))
+    return status, found
 
 
 def _has_with(block: Any) -> bool:

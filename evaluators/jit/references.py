@@ -86,10 +86,19 @@ def unseen(builder: Any, address: Any) -> Any:
     return builder.asm(same, "", "=r,0,~{memory}", [address], side_effect=True)
 
 
+def empty_place(builder: Any, kind: Any) -> Any:
+    """Return a place on the stack that is written before it is read.
+
+    numba fills each with zeros, a record word by word.
+    """
+    with builder.goto_entry_block():
+        return builder.alloca(kind)
+
+
 @lower_cast(types.BaseNamedTuple, Reference)
 def _refer(context: Any, builder: Any, kind: Any, _to: Any, value: Any) -> Any:
     """Store a record on the stack of the caller; return its address."""
-    place = cgutils.alloca_once(builder, context.get_value_type(kind))
+    place = empty_place(builder, context.get_value_type(kind))
     builder.store(value, place)
     return unseen(builder, builder.bitcast(place, cgutils.voidptr_t))
 

@@ -7,31 +7,30 @@ time.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from llvmlite.binding import ffi
 from numba.core import errors
+
+#: what colours kinds of text
+_COLOURS: Final = ("code", "errmsg", "filename", "highlight", "indicate", "reset")
 
 
 def _same(text: str) -> str:
     return text
 
 
-class _Plain:
-    """Stands in for numba's colours of messages."""
-
-    code = errmsg = filename = indicate = highlight = reset = staticmethod(_same)
-
-
-_PLAIN = _Plain()
-
-
 @contextmanager
 def unwatched() -> Iterator[None]:
     """Let numba write errors without colours, and use LLVM without telling who measures that."""
-    lock = ffi.lib._lock
-    colours, hears = errors._termcolor_inst, lock._cblist
-    errors._termcolor_inst, lock._cblist = _PLAIN, []
+    # numba's modules keep the scheme that they got when they were imported
+    scheme, lock = vars(errors.termcolor()), ffi.lib._lock
+    before, hears = dict(scheme), lock._cblist
+    scheme.update(dict.fromkeys(_COLOURS, _same))
+    lock._cblist = []
     try:
         yield
     finally:
-        errors._termcolor_inst, lock._cblist = colours, hears
+        scheme.clear()
+        scheme.update(before)
+        lock._cblist = hears
