@@ -86,6 +86,22 @@ def _read(bounds: Ints, window: Ints, d: int, tile: int, real: int) -> float:
     return _rows_of_taps(bounds, axis, window, tile, real == REAL)
 
 
+@helper
+def without_gaps(bounds: Ints, window: Ints) -> bool:
+    """Whether blocks of outputs read rows and columns none of which is left out in between.
+
+    Where some are, a block reads more of them than its outputs one by one, and lemma 17 does not
+    hold.
+    """
+    for axis in range(2):
+        several, taps = bounds[P + axis] > 1, bounds[R + axis]
+        if window[axis, DILATION] > 1 and taps > 1:
+            return False
+        if several and window[axis, STRIDE] > taps:
+            return False
+    return True
+
+
 @allocating
 def extents_of(bounds: Ints, window: Ints) -> Extents:
     """Return the extents that tiles of a layer may have."""
