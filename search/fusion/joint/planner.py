@@ -180,9 +180,10 @@ def candidate_plans(
             seen.add(plan)
             # what was evaluated for it may have come out dearer than what was known before
             best = search.best_known()
-            if best not in told:
-                told.add(best)
-                yield best
+            chosen = plan if best in told else best
+            if chosen not in told:
+                told.add(chosen)
+                yield chosen
     yield from better_neighbours(evaluator, costs)
     if not isinstance(search.options, SingleBufferOptions):
         return False
