@@ -179,7 +179,7 @@ def candidate_plans(
         while (plan := search.next(optimism)) is not None and plan not in seen:
             seen.add(plan)
             # what was evaluated for it may have come out dearer than what was known before
-            best = search.best_known()
+            best = search.best_known(plan)
             chosen = plan if best in told else best
             if chosen not in told:
                 told.add(chosen)
@@ -216,6 +216,8 @@ class _LazyPathSearch:
             kinds.cuts, kinds.edges.starts, kinds.edges.ends, kinds.kinds, kinds.burdens
         )
         self._seen_changes, self._tie = -1, 0.0
+        # energy x latency of the plan that came last
+        self._product = inf
         # layer by layer is evaluated, which tells how far layers that stream exceed their least
         plain = np.flatnonzero((kinds.members == 1) & (kinds.words == 0)).tolist()
         first = len(self._table.ways)
@@ -246,15 +248,16 @@ class _LazyPathSearch:
             if not fresh and self._list_all_options(rows):
                 continue
             if tied or not self._evaluate_tied(found, optimism):
+                self._product = found.product
                 return self._plan(found)
             tied = True
 
-    def best_known(self) -> FusionPlan:
-        """Return the plan of least energy x latency of those whose edges are all evaluated; there
-        must be one."""
+    def best_known(self, plan: FusionPlan) -> FusionPlan:
+        """Return the plan of least energy x latency of those whose edges are all evaluated; of
+        equal ones that which came last, ``plan``."""
         path = self._paths.least_of(self._table.evaluated_figures(), self._tie)
         assert path is not None, "a plan was evaluated"
-        return self._plan(path)
+        return plan if path.product >= self._product * (1 - _EQUAL) else self._plan(path)
 
     def _evaluate_tied(self, path: Path, optimism: float) -> bool:
         """Evaluate the options of all paths whose estimates equal those of one but for rounding, so
