@@ -44,6 +44,10 @@ _NEAR: Final = 1e-4
 #: relative difference of estimates that does not tell paths apart: the order of a sum makes as much
 _EQUAL: Final = 1e-9
 
+#: share of energy x latency from which another plan than that which came last is worth its groups,
+#: which may be more (ours)
+_WORTH: Final = 1e-4
+
 #: kinds up to which a path asks for little, so that others are worked out with them; and what share
 #: of those known so far they are (ours)
 _FEW: Final = 4
@@ -216,8 +220,8 @@ class _LazyPathSearch:
             kinds.cuts, kinds.edges.starts, kinds.edges.ends, kinds.kinds, kinds.burdens
         )
         self._seen_changes, self._tie = -1, 0.0
-        # energy x latency of the plan that came last
-        self._product = inf
+        # rows of the plan that came last
+        self._last_rows = list[int]()
         # layer by layer is evaluated, which tells how far layers that stream exceed their least
         plain = np.flatnonzero((kinds.members == 1) & (kinds.words == 0)).tolist()
         first = len(self._table.ways)
@@ -248,16 +252,18 @@ class _LazyPathSearch:
             if not fresh and self._list_all_options(rows):
                 continue
             if tied or not self._evaluate_tied(found, optimism):
-                self._product = found.product
+                self._last_rows = list(found.rows)
                 return self._plan(found)
             tied = True
 
     def best_known(self, plan: FusionPlan) -> FusionPlan:
-        """Return the plan of least energy x latency of those whose edges are all evaluated; of
-        equal ones that which came last, ``plan``."""
-        path = self._paths.least_of(self._table.evaluated_figures(), self._tie)
+        """Return the plan of least energy x latency of those whose edges are all evaluated; that
+        which came last, ``plan``, unless another one is clearly better."""
+        figures = self._table.evaluated_figures()
+        path = self._paths.least_of(figures, self._tie)
         assert path is not None, "a plan was evaluated"
-        return plan if path.product >= self._product * (1 - _EQUAL) else self._plan(path)
+        last = float(figures[self._last_rows].sum(axis=0).prod())
+        return plan if path.product >= last * (1 - _WORTH) else self._plan(path)
 
     def _evaluate_tied(self, path: Path, optimism: float) -> bool:
         """Evaluate the options of all paths whose estimates equal those of one but for rounding, so
