@@ -166,6 +166,11 @@ OTHERS: Final[dict[str, Data]] = {
     },
     "preset": PLAIN | {"space": "fast_large", "trials": 1, "batch_size": 1},
     "cuts": PLAIN | {"enumerate": 1, "certificate_cuts": 5},
+    "outcomes": PLAIN
+    | {
+        "objectives": ["latency", "energy", "area"],
+        "software": PLAIN["software"] | {"trade_offs": True},
+    },
     "plans": PLAIN | {"enumerate": 1, "certificate_plans": 5, "software": {"fusion": "joint"}},
     "workers": PLAIN | {"executor": {"name": "ray", "workers": 1, "address": None}},
 }

@@ -37,24 +37,20 @@ from .tilings import OptionColumns
 #: how near to the least possible layers are taken to be, once the path before is evaluated
 _OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-#: paths of up to so much more energy x latency are near the best, whose first options may be asked
-#: for soon (ours)
+#: paths of up to so much more energy x latency, whose first options may be asked for soon (ours)
 _NEAR: Final = 1e-4
 
 #: relative difference of estimates that does not tell paths apart: the order of a sum makes as much
 _EQUAL: Final = 1e-9
 
-#: share of energy x latency from which another plan than that which came last is worth its groups,
-#: which may be more (ours)
+#: share that a plan must save to be handed out instead of that which came last (ours)
 _WORTH: Final = 1e-4
 
-#: kinds up to which a path asks for little, so that others are worked out with them; and what share
-#: of those known so far they are (ours)
+#: kinds up to which others are worked out with them; and what share of those known they are (ours)
 _FEW: Final = 4
 _AHEAD: Final = 1 / 32
 
-#: share of the energy of a usual option that a group or a pin is taken to cost, to tell equal plans
-#: apart
+#: share of the energy of a usual option that a group or pin costs, to tell equal plans apart
 _TIE: Final = 1e-12
 
 
@@ -182,7 +178,6 @@ def candidate_plans(
     for optimism in _OPTIMISM:
         while (plan := search.next(optimism)) is not None and plan not in seen:
             seen.add(plan)
-            # what was evaluated for it may have come out dearer than what was known before
             best = search.best_known(plan)
             chosen = plan if best in told else best
             if chosen not in told:
@@ -220,7 +215,6 @@ class _LazyPathSearch:
             kinds.cuts, kinds.edges.starts, kinds.edges.ends, kinds.kinds, kinds.burdens
         )
         self._seen_changes, self._tie = -1, 0.0
-        # rows of the plan that came last
         self._last_rows = list[int]()
         # layer by layer is evaluated, which tells how far layers that stream exceed their least
         plain = np.flatnonzero((kinds.members == 1) & (kinds.words == 0)).tolist()
@@ -257,8 +251,7 @@ class _LazyPathSearch:
             tied = True
 
     def best_known(self, plan: FusionPlan) -> FusionPlan:
-        """Return the plan of least energy x latency of those whose edges are all evaluated; that
-        which came last, ``plan``, unless another one is clearly better."""
+        """Return ``plan``, which came last, or one of evaluated edges that is clearly better."""
         figures = self._table.evaluated_figures()
         path = self._paths.least_of(figures, self._tie)
         assert path is not None, "a plan was evaluated"

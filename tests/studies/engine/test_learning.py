@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from archloom.search.hardware.certify import LastEffort
 from archloom.studies.engine import learning as module, proposals
 from archloom.studies.engine.learning import Learning, Snapshot
 from archloom.studies.engine.study import Study, prepare
@@ -89,7 +90,7 @@ def gone_on(
 
 
 def state_of(learning: Learning) -> dict[str, Any]:
-    learning.certificate()
+    learning.certificate(LastEffort())
     state: dict[str, Any] = json.loads(json.dumps(learning._proposals.state()))
     return state
 

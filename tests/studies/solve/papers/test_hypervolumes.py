@@ -52,12 +52,14 @@ def test_other_objectives_are_refused() -> None:
 
 def test_steps_are_what_each_batch_adds_to_the_front() -> None:
     def trial(batch: int, evaluations: int, edp: float, area: float) -> SimpleNamespace:
-        return SimpleNamespace(
+        found = SimpleNamespace(
             batch=batch,
             evaluations=evaluations,
             costs=lambda _: (edp, area),
             keeps_limits=lambda _: area <= 5,
         )
+        found.outcomes = (found,)
+        return found
 
     trials = [
         trial(1, 1, 1.0, 4.0),
