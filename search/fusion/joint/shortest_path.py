@@ -114,10 +114,7 @@ class LeastProductPaths:
     def put_many(self, kinds: Ints, starts: Ints, stops: Ints, instead: bool) -> None:
         """Put rows from one on up to another, at least one, in front of those of each kind; or
         ``instead`` of them."""
-        short = int(stops.max(initial=0)) - len(self._following)
-        if short > 0:
-            more = np.full(short + len(self._following), -1)
-            self._following = np.concatenate([self._following, more])
+        self._make_room(int(stops.max(initial=0)))
         for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
             self._following[start : stop - 1] = np.arange(start + 1, stop)
         self._following[stops - 1] = -1 if instead else self._first[kinds]
@@ -138,12 +135,16 @@ class LeastProductPaths:
         self.reconsider()
 
     def _chain(self, rows: list[int], after: int) -> None:
-        short = max(rows, default=0) + 1 - len(self._following)
+        self._make_room(max(rows, default=0) + 1)
+        for row, following in zip(rows, [*rows[1:], after], strict=False):
+            self._following[row] = following
+
+    def _make_room(self, rows: int) -> None:
+        """Have room for so many rows."""
+        short = rows - len(self._following)
         if short > 0:
             more = np.full(short + len(self._following), -1)
             self._following = np.concatenate([self._following, more])
-        for row, following in zip(rows, [*rows[1:], after], strict=False):
-            self._following[row] = following
 
     def reconsider(self) -> None:
         """Look at all edges again, since the energy or the latency of some row became less."""
