@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         layer_bound as layer_bound,
         least_costs as least_costs,
         problem_bound as problem_bound,
+        with_free_words as with_free_words,
     )
     from .layer_kernel import layer_costs as layer_costs
     from .level_capacity import Design as Design
@@ -45,10 +46,11 @@ if TYPE_CHECKING:
         engine_demand as engine_demand,
         tight_engine_demand as tight_engine_demand,
     )
-    from .network.work import Plans as Plans
+    from .network.work import Nests as Nests, Plans as Plans, nests_of as nests_of
     from .rounding import (
         HALF_GRAIN_PJ as HALF_GRAIN_PJ,
         ROUNDING as ROUNDING,
+        evaluation_pj as evaluation_pj,
         tile_rounding as tile_rounding,
     )
     from .word_prices import Prices as Prices

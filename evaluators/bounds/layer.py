@@ -19,7 +19,15 @@ from archloom.evaluators.loopnest import (
 )
 from archloom.space.hardware import BIT_PARTS, Hardware, weight_parts
 from archloom.space.mapping import UNCONSTRAINED
-from archloom.space.workload import NO_ZEROS, OUTPUTS, TENSORS, WEIGHTS, Layer, Sparsity
+from archloom.space.workload import (
+    INPUTS,
+    NO_ZEROS,
+    OUTPUTS,
+    TENSORS,
+    WEIGHTS,
+    Layer,
+    Sparsity,
+)
 
 from ..arrays import Floats
 from ..hardware import access_costs, edp_js
@@ -79,6 +87,16 @@ def design_and_prices(
     """Return what bounds need of a hardware, whatever the layer but for its zeros."""
     setup = design_inputs(hardware, staged, zeros)
     return design_of(setup), _prices(setup, hardware, zeros)
+
+
+def with_free_words(design: Design, free_words: int | None) -> Design:
+    """Return a design of which so many words of the fusion level are left to tiles, as of
+    :class:`archloom.evaluators.loopnest.MappingProblem`."""
+    if free_words is None:
+        return design
+    shared = design.shared.copy()
+    shared[-2] = free_words * design.unit[-2, INPUTS]
+    return design._replace(shared=shared)
 
 
 @lru_cache(maxsize=1024)

@@ -32,12 +32,20 @@ class Beside(NamedTuple):
         price: float64[3] of such words; 0 for a tensor that is kept inside.
         serves: float64[3], MACs that such a word serves at the most.
         floors: float64[L, 3], words that enter or leave a level at the least.
+        first: what enters levels further inside than this is counted elsewhere.
     """
 
     where: int
     price: Floats
     serves: Floats
     floors: Floats
+    first: int
+
+
+@allocating
+def nothing_beside(levels: int, first: int) -> Beside:
+    """Return that nothing else is counted, and nothing that enters levels before the first."""
+    return Beside(-1, np.zeros(3), np.ones(3), np.zeros((levels, 3)), first)
 
 
 @helper
@@ -132,7 +140,7 @@ def crossing(layer: Whole, beside: Beside) -> float:
         owned, price[:] = 0.0, 0.0
         for t in range(3):
             v, u = inner[t], outer[t]
-            if v == MACS or u == levels or taken[v, t]:
+            if v < beside.first or u == levels or taken[v, t]:
                 continue
             if u > b + 1 and not single(design, b + 2):
                 # several tiles may share what comes from further out
@@ -281,7 +289,7 @@ def crossing_whole(layer: Whole, extents: Extents, beside: Beside) -> float:
         for t in range(3):
             v, u = inner[t], outer[t]
             kept[t] = v != MACS
-            if v == MACS or u == levels or taken[v, t]:
+            if v < beside.first or u == levels or taken[v, t]:
                 continue
             if u > b + 1 and not single(design, b + 2):
                 return -1.0

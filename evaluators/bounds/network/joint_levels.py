@@ -26,6 +26,7 @@ from .crossing_words import (
     crossing_whole,
     crossing_with,
     keepers,
+    nothing_beside,
     single,
 )
 from .tile_extents import extents_of, without_gaps
@@ -175,7 +176,7 @@ def _beside(layer: Whole, asked: _Asked, rest: Floats) -> Beside:
                     price[t], rest[t] = asked.price[t], 0.0
     serves[WEIGHTS] = layer.limits.shares[asked.at[WEIGHTS], WEIGHTS]
     serves[INPUTS] = asked.outputs
-    return Beside(where, price, serves, np.zeros((levels, 3)))
+    return Beside(where, price, serves, np.zeros((levels, 3)), 0)
 
 
 @allocating
@@ -185,7 +186,7 @@ def _together(layer: Whole) -> float:
     rest = asked.price.copy()
     beside = _beside(layer, asked, rest)
     inputs = beside.price[INPUTS]
-    nothing = Beside(-1, np.zeros(3), np.ones(3), np.zeros((len(layer.design.shared), 3)))
+    nothing = nothing_beside(len(layer.design.shared), 0)
     apart = crossing(layer, nothing)
     if apart < 0.0:
         return 0.0

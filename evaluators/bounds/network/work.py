@@ -15,7 +15,7 @@ from archloom.space.workload import Layer, Network, Sparsity, remembered
 
 from ...arrays import Floats, Ints
 from ..compulsory import demand, least_weight_words
-from ..layer_kernel import LayerBatch, batch_costs, fill_keys
+from ..layer_kernel import CYCLES, ENERGY_PJ, LayerBatch, batch_costs, fill_keys
 from ..layer_work import Works, works_of
 from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
@@ -24,6 +24,8 @@ from ..word_prices import Prices
 from .crossings import Crossing, crossings, figures_of
 from .gathered import Gathered, gathered_maps, words_between
 from .joint_levels import joint_energies
+from .mesh.corners import mesh_corners
+from .ways_to_keep import ways_to_keep
 from .whole_steps import whole_shares
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
@@ -101,15 +103,55 @@ class Nests(NamedTuple):
 
     def joint_energies(self, design: Design, prices: Prices, cycles: Floats) -> Floats:
         """Return float64[B], energy (pJ) that layers which run whole do not go below on all levels
-        together, if they take ``cycles`` at least; 0 where levels may be bypassed.
+        together, if they take ``cycles`` at least; 0 if there are too many ways to keep tensors.
         """
-        if (design.may != design.must).any():
-            return np.zeros(len(self.bounds))
+        ways = ways_to_keep(design)
+        if len(ways) < 2:
+            every = np.arange(len(self.bounds))
+            return self._joint(design, prices, every, cycles) if ways else np.zeros(len(every))
+        least = np.full(len(self.bounds), np.inf)
+        for way in ways:
+            costs = self.costs(way, prices, uncut=True)
+            # of a way that costs more than another one already, nothing closer need be known
+            rows = np.flatnonzero(costs[:, ENERGY_PJ] < least)
+            busy = np.maximum(cycles, costs[:, CYCLES])
+            joint = np.maximum(costs[rows, ENERGY_PJ], self._joint(way, prices, rows, busy[rows]))
+            least[rows] = np.minimum(least[rows], joint)
+        return least
+
+    def by_way(self, design: Design, prices: Prices) -> Floats:
+        """Return float64[W, B, 2], energy (pJ) and cycles of layers that run whole, of each of W
+        ways to keep tensors; a mapping is above one of them."""
+        every, found = np.arange(len(self.bounds)), []
+        for way in ways_to_keep(design):
+            costs = self.costs(way, prices, uncut=True)
+            joint = self._joint(way, prices, every, costs[:, CYCLES])
+            costs[:, ENERGY_PJ] = np.maximum(costs[:, ENERGY_PJ], joint)
+            found.append(costs)
+        return np.array(found or [self.costs(design, prices, uncut=True)])
+
+    def corners(self, design: Design, prices: Prices, way: int) -> tuple[Ints, Floats]:
+        """Return int64[n] and float64[n, 2], a layer, and energy (pJ) and cycles; in one of the
+        ways of :meth:`by_way` each layer that runs whole is above one of its rows."""
+        kept, every = (ways_to_keep(design) or [design])[way], np.arange(len(self.bounds))
+        costs = self.costs(kept, prices, uncut=True)
+        joint = self._joint(kept, prices, every, costs[:, CYCLES])
+        costs[:, ENERGY_PJ] = np.maximum(costs[:, ENERGY_PJ], joint)
+        batch = self._batch(kept, every)
+        return mesh_corners(kept, prices, batch, self.bounds, self.windows, costs)
+
+    def _batch(self, design: Design, rows: Ints) -> LayerBatch:
         unused = np.empty((1, 1, 1, 1))
-        missing = np.zeros(len(design.shared), np.int64)
-        batch = LayerBatch(self.works, self._shares(design, True), unused, unused, missing)
+        works = Works(*(of[rows] for of in self.works))
+        shares = Shares(*(of[rows] for of in self._shares(design, True)))
+        return LayerBatch(works, shares, unused, unused, np.zeros(len(design.shared), np.int64))
+
+    def _joint(self, design: Design, prices: Prices, rows: Ints, cycles: Floats) -> Floats:
+        """Return float64[n], the same of some layers on a design that leaves no such choice."""
+        batch = self._batch(design, rows)
+        bounds, windows = self.bounds[rows], self.windows[rows]
         found: Floats = joint_energies(
-            design, prices, batch, self.bounds, self.windows, np.ascontiguousarray(cycles)
+            design, prices, batch, bounds, windows, np.ascontiguousarray(cycles)
         )
         return found
 
@@ -122,6 +164,14 @@ class Nests(NamedTuple):
                 shares = whole_shares(design, self.bounds, shares)
             remember_in(self.shares, _MOST_MESHES, meshes, shares)
         return shares
+
+
+def nests_of(bounds: Ints, windows: Ints) -> Nests:
+    """Return layers with loop bounds ``bounds[B, 8]`` and windows ``windows[B, 2, 4]``, each of
+    which runs once, its weights with it."""
+    once, none = np.ones(len(bounds), np.int64), np.zeros(len(bounds), np.int64)
+    works = works_of(bounds, windows)
+    return Nests(bounds, windows, once, np.ones(len(bounds)), none, once, works, {}, {})
 
 
 def remember_in(known: dict[Key, Value], most: int, key: Key, value: Value) -> None:

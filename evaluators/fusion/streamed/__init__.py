@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         naming as naming,
         streamed_buffer_use as streamed_buffer_use,
         streamed_layer as streamed_layer,
+        streamed_problem as streamed_problem,
     )
     from .sub_batches import loaded_words as loaded_words, of_all_parts as of_all_parts
 else:

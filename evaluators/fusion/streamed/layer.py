@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators.fusion.buffer import pinned_overflow
+from archloom.evaluators.fusion.buffer import buffer_words, pinned_overflow
 from archloom.evaluators.loopnest import (
     LayerCost,
     MappingProblem,
@@ -100,6 +100,26 @@ def streamed_layer(
     words = int(cost.words[-2].sum()) + stored if stored else 0
     body = max(cost.chip_cycles, cost.dram_cycles + ceil(stored / rate))
     return StreamedLayer(cost, stored_words(stored, hardware), max(body, ceil(words / port)))
+
+
+def streamed_problem(
+    network: Network, position: int, hardware: Hardware, residents: Residents
+) -> MappingProblem | Infeasible:
+    """Return the mapping problem of a layer on MACs that runs by itself, its weights in DRAM.
+
+    Args:
+        network, position: the layer.
+        hardware: with a shared buffer, or without if there are no ``residents``.
+        residents: what its plan keeps in the buffer.
+    """
+    layer = network.layers[position]
+    if residents == ALONE:
+        return MappingProblem.of_layer(layer, hardware)
+    whole = placed_problem(layer, _place(network, position, False, residents), hardware)
+    if isinstance(whole, Infeasible):
+        return whole
+    free = buffer_words(hardware) - residents.words
+    return replace(whole, free_words=rounded_capacity(streamed_words(whole), free))
 
 
 def streamed_buffer_use(

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
         tile_group as tile_group,
         weight_users as weight_users,
     )
-    from .estimates import LayerTile as LayerTile, TileEstimates as TileEstimates
+    from .estimates import (
+        LayerTile as LayerTile,
+        TileEstimates as TileEstimates,
+        tile_nest as tile_nest,
+    )
     from .grid import (
         GroupTilings as GroupTilings,
         Tile as Tile,

@@ -173,9 +173,12 @@ class BoxBounds:
         every = self._relaxation.tiling_parameters(box)
         return [i for i in every if box[i][1] - box[i][0] > 1]
 
-    def planned(self, found: BoundedBox, spaces: "PlanSpaces") -> BoundedBox | None:
+    def planned(self, found: BoundedBox, spaces: "PlanSpaces", steps: bool) -> BoundedBox | None:
         """Return a box with the closest bounds, none below what all plans of the planner's space
         take at the least; None if no design in it keeps the limits.
+
+        With ``steps`` energy and cycles of the steps of the best plan count together, which takes
+        several times as long.
 
         With the closest bounds alone where the first design of the box keeps not all rules of the
         template, so that it is not known which tilings there are.
@@ -193,7 +196,7 @@ class BoxBounds:
         relaxed = relaxed.only(np.isin(relaxed.slices, close.slices))
         networks = self._problem.networks_at(point)
         leakage_pj = float(relaxed.leakage_pj.min())
-        plans = [spaces.least(n, design, relaxed.hardware, leakage_pj) for n in networks]
+        plans = [spaces.least(n, design, relaxed.hardware, leakage_pj, steps) for n in networks]
         # leakage is counted
         free = replace(relaxed, leakage_pj=0.0 * relaxed.leakage_pj)
         demands = [EngineDemand(0.0, 0.0) for _ in self._problem.sharing]

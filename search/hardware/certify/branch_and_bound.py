@@ -168,7 +168,7 @@ class BoxBranchAndBound:
         if found is None:
             return None
         bounds = self._bounds
-        close = bounds.closest(found) if spaces is None else bounds.planned(found, spaces)
+        close = bounds.closest(found) if spaces is None else bounds.planned(found, spaces, True)
         return None if close is None else close.bounds[0]
 
     def state(self) -> dict[str, Any]:

@@ -34,6 +34,10 @@ _AT_ONCE: Final = 16
 #: What a point counts, in parts.
 _WHOLE: Final = 2**40
 
+#: What is known of a box: what its bounds were while the study ran, the closest ones, and of single
+#: designs, where plans are bounded, more of the steps of the best plan.
+_KNOWN, _CLOSE, _CLOSEST = range(3)
+
 #: Cuts of a parameter after which what they gained decides whether it is cut.
 _TRIALS: Final = 8
 
@@ -80,7 +84,7 @@ class Sharpener:
     ) -> None:
         self._bounds, self._front, self._settled = bounds, front, settled
         self._boxes = [left for box in boxes if (left := self._left(box)) is not None]
-        self._close = np.zeros(len(self._boxes), np.bool_)
+        self._close = np.full(len(self._boxes), _KNOWN)
         self._points = self._draw(corner)
         self._reached = [self._reach(box) for box in self._boxes]
         #: for each parameter what cuts of it gained, and how many there were
@@ -104,7 +108,7 @@ class Sharpener:
             told: hears of steps of the work, of which there are as many at the most.
         """
         self._spaces = spaces
-        self._close[:] = False
+        self._close[:] = _KNOWN
         self._gains.clear()
         self._plans = most - self._follow(most, 1, told)
 
@@ -112,22 +116,23 @@ class Sharpener:
         """Give the closest bounds to the best boxes, so many, and cut those that have them; return
         how many were not given. So many make a ``step`` of which ``told`` hears."""
         while left > 0 and (rows := self._best(left)):
-            new: list[tuple[BoundedBox, bool]] = []
+            new: list[tuple[BoundedBox, int]] = []
             before = left
             for row in rows:
                 box = self._boxes[row]
                 unlike = self._bounds.deciding(box.box) if self._spaces else []
                 if unlike:
                     new += [
-                        (part, False) for part in self._cut(box, self._parameter(box.box, unlike))
+                        (part, _KNOWN) for part in self._cut(box, self._parameter(box.box, unlike))
                     ]
-                elif self._close[row]:
-                    new += [(part, True) for part in self._parts(row)]
+                elif self._close[row] == _CLOSE and size(box.box) > 1:
+                    new += [(part, _CLOSE) for part in self._parts(row)]
                     self._cuts += 1
                     left -= 2
                 else:
-                    close = self._closest(box)
-                    new += [] if close is None else [(close, True)]
+                    further = int(self._close[row]) + 1
+                    close = self._closest(box, further)
+                    new += [] if close is None else [(close, further)]
                     left -= 1
             self._replace(rows, new)
             told(before // step - max(left, 0) // step)
@@ -153,24 +158,24 @@ class Sharpener:
         sums = np.append(0, np.cumsum((_WHOLE // np.maximum(counts, 1))[every[:-1]]))
         ends = np.cumsum(sizes)
         score = sums[ends] - sums[ends - sizes]
-        single = [size(box.box) == 1 for box in self._boxes]
-        score[self._close & np.array(single, np.bool_)] = 0
+        single = np.array([size(box.box) == 1 for box in self._boxes], np.bool_)
+        score[single & (self._close == (_CLOSE if self._spaces is None else _CLOSEST))] = 0
         order = np.argsort(-score, kind="stable")[: min(_AT_ONCE, -(-left // 2))]
         return [int(row) for row in order if score[row] > 0]
 
-    def _replace(self, rows: list[int], new: list[tuple[BoundedBox, bool]]) -> None:
-        """Put boxes in the place of others, each with whether it has the closest bounds."""
+    def _replace(self, rows: list[int], new: list[tuple[BoundedBox, int]]) -> None:
+        """Put boxes in the place of others, each with what is known of it."""
         kept = np.setdiff1d(np.arange(len(self._boxes)), rows)
         self._boxes = [self._boxes[row] for row in kept] + [box for box, _ in new]
-        self._close = np.append(self._close[kept], np.array([close for _, close in new], np.bool_))
+        self._close = np.append(self._close[kept], np.array([close for _, close in new], np.int64))
         self._reached = [self._reached[row] for row in kept] + [self._reach(box) for box, _ in new]
 
-    def _closest(self, box: BoundedBox) -> BoundedBox | None:
-        """Return a box with the closest bounds, None if nothing of it is left."""
+    def _closest(self, box: BoundedBox, known: int = _CLOSE) -> BoundedBox | None:
+        """Return a box with closer bounds, None if nothing of it is left."""
         if self._spaces is None:
             close = self._bounds.closest(box)
         else:
-            close = self._bounds.planned(box, self._spaces)
+            close = self._bounds.planned(box, self._spaces, known == _CLOSEST)
         if close is None:
             self._infeasible += size(box.box)
             return None

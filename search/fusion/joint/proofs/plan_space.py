@@ -10,55 +10,35 @@ designs of a box, if the same tilings fit them (docs/explanation/joint.md).
 """
 
 from collections.abc import Hashable, Sequence
-from math import inf
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators import Ints, access_costs
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import closest_pass_bounds
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import MappingProblem
-from archloom.search.fusion.joint.tilings import TilingSums, joined_sums, moved_prices
-from archloom.search.fusion.tiling import LayerTile, LeastTiles, TileEstimates, even_sides
+from archloom.search.fusion.joint.tilings import TilingSums, joined_sums
+from archloom.search.fusion.tiling import LayerTile, LeastTiles, TileEstimates
 from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
 from archloom.space.workload import Network
 
 from ...plan_evaluator import MemoizedPlanEvaluator
-from ..shortest_path import LeastProductPaths
 from ..single_buffer_options import UNEVEN_RATIO, SingleBufferOptions
+from .plans_on_design import LeastOfPlans, PlansOnDesign
 from .step_bounds import WholeSteps, unbounded
+from .streamed_layers import StreamedLayers
+from .tile_corners import TileCorners
 
 Flags: TypeAlias = NDArray[np.bool_]
-
-#: kinds of steps that are listed by tiling for one design; those that follow list more (ours)
-_AT_ONCE: Final = 256
 
 #: sizes of tiles in the tilings of a network in buffers of one size, after which no more are listed
 #: (ours; 16 bytes each)
 _MOST_SIZES: Final = 4_000_000
 
-#: steps are listed together that lie on paths of at most so much more energy x latency (ours)
-_NEAR: Final = 1e-3
-
-
 #: relative difference of sums in another order
 _SUMS: Final = 1e-9
-
-
-class LeastOfPlans(NamedTuple):
-    """What no plan of the space goes below, with any mappings.
-
-    Attributes:
-        energy_pj: of one pass, with leakage.
-        latency_cycles: of one pass.
-        product: of both, of one plan.
-    """
-
-    energy_pj: float
-    latency_cycles: float
-    product: float
 
 
 class PlanSpaces:
@@ -66,10 +46,15 @@ class PlanSpaces:
     for."""
 
     def __init__(self) -> None:
-        self._spaces: dict[Hashable, _PlanSpace | None] = {}
+        self._spaces: dict[Hashable, PlanSpace | None] = {}
 
     def least(
-        self, network: Network, design: Hardware, relaxed: Hardware, leakage_pj: float
+        self,
+        network: Network,
+        design: Hardware,
+        relaxed: Hardware,
+        leakage_pj: float,
+        steps: bool = True,
     ) -> LeastOfPlans:
         """Return bounds of all plans of a network: those of any plan whatsoever where the plans of
         this planner have none of their own.
@@ -80,6 +65,7 @@ class PlanSpaces:
             relaxed: whatever runs on one of them runs there too, for no more energy and in no more
                 cycles; the same tilings fit it.
             leakage_pj: of a chip in a cycle, besides that of the relaxed hardware.
+            steps: whether energy and cycles of steps on the best path count together.
 
         Raises:
             ValueError: the relaxed hardware has a shared buffer of another size than the design.
@@ -90,10 +76,10 @@ class PlanSpaces:
         key = (whole, words, design.levels[-2].keeps, design.word_bits)
         if key not in self._spaces:
             on_one = _shares_one_buffer(design) and unbounded(whole, design) is None
-            self._spaces[key] = _PlanSpace(whole, design) if on_one else None
+            self._spaces[key] = PlanSpace(whole, design) if on_one else None
         space = self._spaces[key]
         if space is not None and _shares_one_buffer(relaxed):
-            return _OnDesign(space, design, relaxed, leakage_pj).least()
+            return PlansOnDesign(space, design, relaxed, leakage_pj).least(steps)
         energy_pj, cycles = closest_pass_bounds(network, relaxed, "any")
         energy_pj += cycles * leakage_pj
         return LeastOfPlans(energy_pj, cycles, energy_pj * cycles)
@@ -104,7 +90,7 @@ def _shares_one_buffer(hardware: Hardware) -> bool:
     return isinstance(cores, Cores) and cores.count == 1
 
 
-class _Listed(NamedTuple):
+class Listed(NamedTuple):
     """Tilings of kinds of steps, one kind after another.
 
     Attributes:
@@ -117,23 +103,23 @@ class _Listed(NamedTuple):
     counts: Ints
     sums: TilingSums | None
 
-    def and_more(self, more: "_Listed") -> "_Listed":
+    def and_more(self, more: "Listed") -> "Listed":
         """Return these and others."""
         if self.sums is None or more.sums is None:
             return self if more.sums is None else more
         kinds, counts = (np.concatenate([a, b]) for a, b in zip(self[:2], more[:2], strict=True))
-        return _Listed(kinds, counts, joined_sums([self.sums, more.sums]))
+        return Listed(kinds, counts, joined_sums([self.sums, more.sums]))
 
 
-def _listed(found: dict[int, TilingSums]) -> _Listed:
+def _listed(found: dict[int, TilingSums]) -> Listed:
     """Return the tilings of those kinds that have any."""
     some = {kind: sums for kind, sums in found.items() if len(sums.starts) > 1}
     counts = np.array([len(sums.starts) - 1 for sums in some.values()], np.int64)
     sums = joined_sums(list(some.values())) if some else None
-    return _Listed(np.array(list(some), np.int64), counts, sums)
+    return Listed(np.array(list(some), np.int64), counts, sums)
 
 
-class _PlanSpace:
+class PlanSpace:
     """Tilings of the kinds of steps of a network in one buffer, as far as a design asked for them.
 
     Args:
@@ -161,6 +147,14 @@ class _PlanSpace:
         #: where the sizes of some tiles stand, and what they are
         self.sizes: list[tuple[Ints, LeastTiles]] = []
         self._known: Flags = np.zeros(0, np.bool_)
+        single = np.flatnonzero((self.edges.members == 1) & ~options.nestable & self._on_macs())
+        self.is_listed[single] = True
+        #: of layers by themselves: as they stream, and the tilings of others
+        self._corners = TileCorners(self._network, hardware)
+        self.streamed = StreamedLayers(self._network, hardware, self.edges, options.whole, single)
+        found = {kind: options.tiling_sums(kind) for kind in single.tolist()}
+        self.alone = _listed({kind: sums for kind, sums in found.items() if sums is not None})
+        self._add_sizes(self.alone)
 
     @property
     def places(self) -> int:
@@ -172,7 +166,13 @@ class _PlanSpace:
         """Whether no more tilings are to be listed."""
         return self.listed.sums is not None and len(self.listed.sums.places) > _MOST_SIZES
 
-    def list(self, kinds: Sequence[int]) -> _Listed:
+    def _on_macs(self) -> Flags:
+        """bool[K], kinds of which some member runs on MACs."""
+        macs = np.array([layer.uses_macs for layer in self._network.layers])
+        some: Flags = self.edges.running[macs].any(axis=0)
+        return some
+
+    def list(self, kinds: Sequence[int]) -> Listed:
         """List and return the tilings of kinds of steps, but those that fill meshes."""
         found = dict[int, TilingSums]()
         for kind in kinds:
@@ -210,7 +210,7 @@ class _PlanSpace:
         uneven: Flags = sums[0] > UNEVEN_RATIO * (1 - _SUMS) * sums[1]
         return uneven
 
-    def fill(self, sides: tuple[int, ...], uneven: Flags) -> _Listed:
+    def fill(self, sides: tuple[int, ...], uneven: Flags) -> Listed:
         """List and return the tiles with some sides of all kinds that are listed and uneven, or fit
         nowhere else, as far as they were not."""
         if sides not in self.filling:
@@ -233,7 +233,17 @@ class _PlanSpace:
         self._add_sizes(new)
         return new
 
-    def _add_sizes(self, listed: _Listed) -> None:
+    def has_corners(self, place: int) -> bool:
+        """Whether more may be known of a size than its least energy and its least cycles."""
+        return self._network.layers[self._options.numbers.sizes[place // 2][0]].uses_macs
+
+    def corners(self, hardware: Hardware, place: int) -> Floats:
+        """Return float64[n, 2], energy on the chip (pJ, without leakage) and cycles of a size; each
+        mapping is above one row."""
+        tile = (*self._options.numbers.sizes[place // 2], bool(place % 2))
+        return self._corners(hardware, tile)
+
+    def _add_sizes(self, listed: Listed) -> None:
         if listed.sums is None:
             return
         if len(self._known) < self.places:
@@ -257,87 +267,13 @@ class _Filling(NamedTuple):
         unfit: bool[K], kinds that fit nowhere, neither in such tiles nor in others.
     """
 
-    listed: _Listed
+    listed: Listed
     is_listed: Flags
     unfit: Flags
 
 
-class _OnDesign:
-    """A plan space on one design.
-
-    Args:
-        space: its tilings.
-        design: one of the designs.
-        hardware: what stands for all of them.
-        leakage_pj: of the chip in a cycle, besides that of the hardware.
-    """
-
-    def __init__(
-        self, space: _PlanSpace, design: Hardware, hardware: Hardware, leakage_pj: float
-    ) -> None:
-        self._space, self._hardware = space, hardware
-        self._sides, self._uneven = even_sides(design), space.uneven(design, hardware)
-        self._prices = moved_prices(hardware)
-        self._leakage_pj = access_costs(hardware).leakage_pj_per_cycle + leakage_pj
-        self._figures = space.whole.least(hardware)
-        self._figures[:, 0] += leakage_pj * self._figures[:, 1]
-        self._costs = np.zeros((2, 0))
-        #: parts of the sizes that have costs
-        self._priced = 0
-        edges = space.edges
-        starts, ends = edges.edges.starts, edges.edges.ends
-        self._paths = LeastProductPaths(edges.cuts, starts, ends, edges.kinds, edges.burdens)
-        space.fill(self._sides, self._uneven)
-        self._add(space.listed, space.filling[self._sides].listed)
-
-    def least(self) -> LeastOfPlans:
-        """Return its bounds, once no step of the best path may be listed, or many were."""
-        space, left = self._space, _AT_ONCE
-        while True:
-            path = self._paths.least_product(self._figures)
-            assert path is not None, "every network runs layer by layer"
-            wanted = space.worth_listing & ~space.is_listed
-            kinds = [row for row in path.rows if row < len(wanted) and wanted[row]]
-            if not kinds or left <= 0 or space.full:
-                break
-            near = [kind for kind in self._paths.near(path, _NEAR) if wanted[kind]]
-            some = list(dict.fromkeys([*kinds, *near]))[:left]
-            left -= len(some)
-            new = space.list(some)
-            self._add(new, space.fill(self._sides, self._uneven))
-        energy_pj, latency_cycles = self._paths.least_sums(self._figures)
-        return LeastOfPlans(energy_pj, latency_cycles, path.product)
-
-    def _add(self, listed: _Listed, filling: _Listed) -> None:
-        """Put tilings in the place of kinds of steps."""
-        space = self._space
-        least = self._figures[: len(space.bare)].copy()
-        never = space.bare | space.filling[self._sides].unfit
-        self._figures[: len(least)][never] = inf
-        self._price()
-        for part, instead in ((listed, True), (filling, False)):
-            if part.sums is None:
-                continue
-            energy, cycles = part.sums.totals(self._costs[:, part.sums.places], self._prices)
-            figures = np.stack([energy + self._leakage_pj * cycles, cycles], axis=1)
-            # no tiling is below its step as a whole
-            figures = np.maximum(figures, np.repeat(least[part.kinds], part.counts, axis=0))
-            stops = len(self._figures) + np.cumsum(part.counts)
-            self._figures = np.concatenate([self._figures, figures])
-            self._paths.put_many(part.kinds, stops - part.counts, stops, instead)
-
-    def _price(self) -> None:
-        """Work out what sizes cost that are new."""
-        short = self._space.places - self._costs.shape[1]
-        if short > 0:
-            self._costs = np.concatenate([self._costs, np.zeros((2, short))], axis=1)
-        for places, tiles in self._space.sizes[self._priced :]:
-            self._costs[:, places] = tiles.costs(self._hardware)
-        self._priced = len(self._space.sizes)
-
-
 #: no tilings
-_NONE: Final = _Listed(np.zeros(0, np.int64), np.zeros(0, np.int64), None)
+_NONE: Final = Listed(np.zeros(0, np.int64), np.zeros(0, np.int64), None)
 
 
 def _unmapped(problem: MappingProblem) -> NoReturn:

@@ -65,11 +65,14 @@ def test_no_design_is_below_its_box(goals: str, tmp_path_factory: pytest.TempPat
         for some in (box, tuple((i, i + 1) for i in at)):
             first = bounds.first(some)
             assert first is not None
-            close, planned = bounds.closest(first), bounds.planned(first, spaces)
+            close, planned = bounds.closest(first), bounds.planned(first, spaces, True)
             assert close is not None
             assert planned is not None
             assert (planned.bounds <= np.array(values)).all(axis=1).any()
             assert (planned.bounds >= close.bounds).all()
+            loose = bounds.planned(first, spaces, False)
+            assert loose is not None
+            assert (planned.bounds >= loose.bounds).all()
             higher += int((planned.bounds > close.bounds * 1.001).any())
             wide += int(some == box and any(stop - start > 1 for start, stop in box))
     assert higher > 5
@@ -86,7 +89,7 @@ def test_a_box_of_unlike_tilings_is_refused(tmp_path: Path) -> None:
     first = bounds.first(box)
     assert first is not None
     with pytest.raises(ValueError, match="same tilings"):
-        bounds.planned(first, PlanSpaces())
+        bounds.planned(first, PlanSpaces(), False)
 
 
 @pytest.mark.parametrize("limit", [1, 1000], ids=["boxes", "enumerated"])

@@ -7,7 +7,7 @@ import pytest
 
 from archloom.evaluators.hardware import edp_js
 from archloom.search.fusion.joint.planner import JointPlanner, group_options
-from archloom.search.fusion.joint.proofs import plan_space
+from archloom.search.fusion.joint.proofs import plan_space, plans_on_design
 from archloom.search.fusion.joint.proofs.plan_space import LeastOfPlans, PlanSpaces
 from archloom.search.fusion.joint.proofs.space_bound import prove_space
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
@@ -70,9 +70,8 @@ def test_bounds_are_below_the_best_plan_and_those_of_the_design_alone(case: str)
     edp = edp_js(found.product, 1.0, price.hardware, price.network.batch)
     assert edp <= cost.edp_js
     proof = prove_space(price, group_options(price), log(cost.edp_js), 10_000)
-    # nests, and layers by themselves, are bounded as a whole here
-    assert log(edp) <= proof.any_mappings + 1e-9
-    assert log(edp) >= proof.any_mappings - 0.05
+    # nests are bounded as a whole here; that of one design knows the mappings that are found
+    assert proof.any_mappings - 0.05 <= log(edp) <= proof.bound + 1e-9
 
 
 def test_one_design_after_another_is_bounded_as_alone() -> None:
@@ -80,10 +79,10 @@ def test_one_design_after_another_is_bounded_as_alone() -> None:
     designs = edges(6)
     for hardware in (*designs, *reversed(designs)):
         alone, after = least(PlanSpaces(), net, hardware), least(shared, net, hardware)
-        # more kinds of steps may be listed
-        assert after.product >= alone.product * _SUMS
-        assert after.energy_pj >= alone.energy_pj * _SUMS
-        assert after.latency_cycles >= alone.latency_cycles * _SUMS
+        # more kinds of steps may be listed, and a cycle have another price on the first path
+        assert after.product >= alone.product * 0.999
+        assert after.energy_pj >= alone.energy_pj * 0.999
+        assert after.latency_cycles >= alone.latency_cycles * 0.999
 
 
 def test_bounds_of_the_edge_are_near_what_is_found() -> None:
@@ -161,7 +160,7 @@ def test_effort_is_limited(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, hardware, spaces = network("mobilenetv2"), edges(1)[0], PlanSpaces()
     every = [least(spaces, net, hardware).product for _ in range(8)]
     assert every[-1] == every[-2]
-    monkeypatch.setattr(plan_space, limit, 20)
+    monkeypatch.setattr(plans_on_design if limit == "_AT_ONCE" else plan_space, limit, 20)
     spaces = PlanSpaces()
     few = [least(spaces, net, hardware).product for _ in range(3)]
     assert few == sorted(few)

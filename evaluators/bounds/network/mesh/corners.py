@@ -1,0 +1,216 @@
+"""Energy and cycles of a layer on one mesh of private buffers, together: compiled.
+
+A mapping unrolls something over the mesh, has tiles of some extents in each buffer, and one tensor
+stays there longest. Each such choice has a bound of its own; a mapping is above one of them
+(docs/explanation/bounds_proofs.md, lemma 18).
+"""
+
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators.jit import allocating, compiled, helper
+from archloom.evaluators.loopnest import DILATION, STRIDE
+from archloom.space.workload import OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+
+from ....arrays import Floats, Ints
+from ...layer_kernel import CYCLES, ENERGY_PJ, LayerBatch
+from ...layer_work import PADDED, one_work
+from ...level_capacity import Design, limits_in, tiles_of
+from ...rounding import ROUNDING
+from ...word_prices import Prices
+from ..crossing_words import crossing, crossing_whole, nothing_beside
+from ..tile_extents import extents_of, without_gaps
+from ..whole_tiles import Whole
+from .moved_words import (
+    Counted,
+    ListedTiles,
+    Tables,
+    list_tiles,
+    look_up,
+    rows_of,
+    tabulate,
+)
+from .private_tiles import Room, tiles_that_stay
+from .unrollings import LONGER, steps_of, unrollings
+from .word_costs import KINDS, Forms, fill_kinds, forms_of, priced
+
+#: how finely mappings are told apart by cycles
+_BINS: Final = 64
+
+#: cycles that a layer takes anyhow, over the fewest steps, beyond which what is unrolled is no
+#: matter
+_WAITING: Final = 4.0
+
+
+@helper
+def mesh_of(design: Design) -> int:
+    """Return the level whose children are the only mesh, buffers inside of which only MACs are; -1
+    if a design is not like that."""
+    found = -1
+    for p in range(len(design.shared)):
+        for t in range(3):
+            if design.may[p, t] != design.must[p, t]:
+                return -1
+        if design.fanout[p, 0] * design.fanout[p, 1] > 1:
+            if found >= 0:
+                return -1
+            found = p
+    if found != 1:
+        return -1
+    for t in range(3):
+        if not (design.must[0, t] and design.tiled[0, t] and design.multicast[t, 1]):
+            return -1
+    return found
+
+
+@allocating
+def _corners(layer: Whole, beyond_pj: float, least_pj: float, cycles: float) -> Floats:
+    """Return float64[n, 2], energy (pJ, without leakage) and cycles; a mapping is above one row.
+
+    Args:
+        layer: that runs whole, on a design with a mesh as of :func:`mesh_of`, and whose blocks
+            leave no rows or columns out.
+        beyond_pj: energy of words further out than the level outside the mesh, at the least.
+        least_pj, cycles: that no mapping goes below.
+    """
+    design, bounds, busy = layer.design, layer.bounds, layer.prices.busy
+    some = unrollings(bounds, design.dims[1], design.fanout[1], LONGER * cycles / busy)
+    fewest, single = np.inf, np.array([[least_pj, cycles]])
+    for n in range(len(some)):
+        fewest = min(fewest, steps_of(bounds, some[n]))
+    first = max(cycles, fewest * busy)
+    last = LONGER * first
+    if len(some) == 0 or first > _WAITING * fewest * busy:
+        return single
+    found = np.full((_BINS + 1, 2), np.inf)
+    found[_BINS] = single[0]
+    found[_BINS, 1] = last
+    forms, every = forms_of(layer, beyond_pj), np.empty(3)
+    every[WEIGHTS] = float(bounds[G]) * bounds[K] * bounds[C] * bounds[R] * bounds[S]
+    every[OUTPUTS] = float(bounds[N]) * bounds[G] * bounds[K] * bounds[P] * bounds[Q]
+    counted = Counted(
+        bounds, rows_of(bounds, extents_of(bounds, layer.window)), layer.work.words[PADDED], every
+    )
+    room = Room(np.floor(design.private[0] / design.unit[0]), design.unit[0], design.shared[0])
+    for stays in range(3):
+        tiles = tiles_that_stay(bounds, layer.window, room, stays)
+        listed = list_tiles(counted, stays, tiles)
+        _try(layer, counted, forms, some, listed, (first, last), found)
+    return _not_above(found)
+
+
+@helper
+def _adds(found: Floats, ends: tuple[float, float], energy: float, cycles: float) -> bool:
+    """Whether mappings that take so much or more may be below all rows so far."""
+    if cycles >= ends[1]:
+        return False
+    last = int((cycles - ends[0]) / (ends[1] - ends[0]) * _BINS)
+    beaten = False
+    for at in range(last + 1):
+        beaten |= found[at, 0] <= energy and found[at, 1] <= cycles
+    return not beaten
+
+
+@allocating
+def _try(
+    layer: Whole,
+    counted: Counted,
+    forms: Forms,
+    some: Ints,
+    listed: ListedTiles,
+    ends: tuple[float, float],
+    found: Floats,
+) -> None:
+    """Put into ``found`` what unrolled loops and tiles cost while one tensor stays."""
+    bounds, count = counted.bounds, len(listed.tiles)
+    words, kinds, fills = np.empty(3), np.empty(KINDS), np.full(3, np.inf)
+    shape = listed.extents.shape
+    tables = Tables(np.ones(shape), np.ones(shape))
+    for n in range(count):
+        for t in range(3):
+            fills[t] = min(fills[t], listed.fills[n, t])
+    for u in range(len(some)):
+        over = some[u]
+        steps = max(ends[0], steps_of(bounds, over) * layer.prices.busy)
+        used = 1.0
+        for d in range(8):
+            used *= over[d]
+        tabulate(counted, listed, over, tables)
+        # no tile does with fewer words than the largest extents, each by itself
+        look_up(counted, listed.stays, tables, listed.most, words)
+        fill_kinds(layer, counted, over, words, fills, kinds)
+        energy, cycles = priced(layer, forms, kinds, used, steps)
+        if not _adds(found, ends, energy, cycles):
+            continue
+        for n in range(count):
+            look_up(counted, listed.stays, tables, listed.numbers[n], words)
+            fill_kinds(layer, counted, over, words, listed.fills[n], kinds)
+            energy, cycles = priced(layer, forms, kinds, used, steps)
+            if cycles < ends[1]:
+                at = int((cycles - ends[0]) / (ends[1] - ends[0]) * _BINS)
+                found[at, 0] = min(found[at, 0], max(energy, found[_BINS, 0]))
+                found[at, 1] = min(found[at, 1], cycles)
+
+
+@allocating
+def _not_above(found: Floats) -> Floats:
+    """Return those rows of ascending cycles that need less energy than all before."""
+    kept, least = np.zeros(len(found), np.bool_), np.inf
+    for n in range(len(found)):
+        kept[n] = found[n, 0] < least
+        least = min(least, found[n, 0])
+    return found[kept]
+
+
+@allocating
+def _closer(bounds: Ints, window: Ints) -> Ints:
+    """Return a window that leaves no rows or columns out where a result has a single tap: what
+    results read then are rows of their own, with none between."""
+    closer = window.copy()
+    for axis in range(2):
+        if bounds[R + axis] == 1:
+            closer[axis, STRIDE] = closer[axis, DILATION] = 1
+    return closer
+
+
+@compiled
+def mesh_corners(
+    design: Design,
+    prices: Prices,
+    batch: LayerBatch,
+    bounds: Ints,
+    windows: Ints,
+    least: Floats,
+) -> tuple[Ints, Floats]:
+    """Return int64[n] and float64[n, 2], a layer, and energy (pJ, without leakage of the chip) and
+    cycles; each mapping of a layer is above one of its rows.
+
+    Args:
+        design: one on which no tensor may bypass a level.
+        prices: of its words.
+        batch: the layers, as :func:`archloom.evaluators.bounds.layer_kernel.batch_costs` has them.
+        bounds, windows: int64[B, 8] and int64[B, 2, 4] of them.
+        least: float64[B, 2], energy and cycles that no mapping goes below.
+    """
+    count, tiles = len(bounds), tiles_of(design)
+    of, found, rows = np.empty(count * (_BINS + 1), np.int64), np.empty((count * (_BINS + 1), 2)), 0
+    for i in range(count):
+        own = least[i : i + 1]
+        window = _closer(bounds[i], windows[i])
+        if mesh_of(design) >= 0 and without_gaps(bounds[i], window):
+            work, limits = one_work(batch.works, i), limits_in(batch.shares, i, tiles)
+            layer = Whole(design, prices, work, limits, bounds[i], windows[i])
+            beside = nothing_beside(len(design.shared), 1)
+            beyond = crossing(layer, beside)
+            if without_gaps(bounds[i], windows[i]):
+                extents = extents_of(bounds[i], windows[i])
+                beyond = max(beyond, crossing_whole(layer, extents, beside))
+            if beyond >= 0.0:
+                layer = Whole(design, prices, work, limits, bounds[i], window)
+                own = _corners(layer, beyond, least[i, ENERGY_PJ], least[i, CYCLES])
+        for n in range(len(own)):
+            of[rows], found[rows, 0] = i, own[n, 0] * (1 - ROUNDING)
+            found[rows, 1] = np.ceil(own[n, 1] * (1 - ROUNDING))
+            rows += 1
+    return of[:rows], found[:rows]

@@ -1,0 +1,172 @@
+"""Words that tiles of one buffer, and of a whole mesh of them, move at the least: compiled."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from archloom.evaluators.jit import allocating, helper
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+
+from ....arrays import Floats, Ints
+from ...layer_work import OF_KERNEL, OF_OUTPUTS, PADDED
+from ..tile_extents import Extents
+
+
+@allocating
+def rows_of(bounds: Ints, extents: Extents) -> Floats:
+    """Return float64[2, 2, M], rows that blocks of so many outputs, or taps, touch together: by
+    kind of block, axis and extent."""
+    most = 1
+    for d in range(P, S + 1):
+        most = max(most, bounds[d])
+    rows = np.zeros((2, 2, most + 1))
+    for d in range(P, S + 1):
+        kind, axis = (OF_OUTPUTS if d <= Q else OF_KERNEL), (d - P) & 1
+        place = 0
+        for extent in range(bounds[d], 0, -1):
+            while place + 1 < extents.places[d] and extent < extents.size[d, place]:
+                place += 1
+            rows[kind, axis, extent] = extents.rows[PADDED, kind, axis, place]
+    return rows
+
+
+@helper
+def _passes(bounds: Ints, d: int, extent: int) -> float:
+    """Return the tiles of some extent along a dimension; images in fractions."""
+    if d == N:
+        return max(1.0, bounds[N] / extent)
+    return float(-(-bounds[d] // extent))
+
+
+class Counted(NamedTuple):
+    """What words are counted from.
+
+    Attributes:
+        bounds: int64[8] of the layer.
+        rows: of :func:`rows_of`.
+        once: float64[3], words of each tensor that move at least.
+        every: float64[3], different words of weights and results.
+    """
+
+    bounds: Ints
+    rows: Floats
+    once: Floats
+    every: Floats
+
+
+@helper
+def _inputs(counted: Counted, stays: int, tile: Ints) -> float:
+    """Return the words of inputs for tiles of some extents."""
+    bounds, rows = counted.bounds, counted.rows
+    channels = float(bounds[N]) * bounds[G] * bounds[C]
+    high, wide = rows[OF_OUTPUTS, 0], rows[OF_OUTPUTS, 1]
+    if stays == OUTPUTS:
+        return float(channels * high[tile[P]] * wide[tile[Q]] * _passes(bounds, K, tile[K]))
+    if stays == WEIGHTS:
+        taps = rows[OF_KERNEL, 0, tile[R]] * rows[OF_KERNEL, 1, tile[S]]
+        return float(channels * taps * _passes(bounds, K, tile[K]))
+    slid = min(high[tile[P]] * wide[bounds[Q]], high[bounds[P]] * wide[tile[Q]])
+    return float(channels * slid)
+
+
+@helper
+def count_words(counted: Counted, stays: int, tile: Ints, words: Floats) -> None:
+    """Fill ``words[3]`` that tiles of some extents move at the least."""
+    bounds, every = counted.bounds, counted.every
+    positions = reduced = 1.0
+    if stays != WEIGHTS:
+        positions = _passes(bounds, N, tile[N]) * _passes(bounds, P, tile[P])
+        positions *= _passes(bounds, Q, tile[Q])
+    if stays != OUTPUTS:
+        reduced = _passes(bounds, C, tile[C]) * _passes(bounds, R, tile[R])
+        reduced *= _passes(bounds, S, tile[S])
+    words[WEIGHTS] = every[WEIGHTS] * positions
+    words[INPUTS] = max(counted.once[INPUTS], _inputs(counted, stays, tile))
+    words[OUTPUTS] = every[OUTPUTS] * reduced
+
+
+class ListedTiles(NamedTuple):
+    """Tiles of a buffer while one tensor stays there.
+
+    Attributes:
+        stays: the tensor.
+        tiles: int64[n, 8].
+        numbers: int64[n, 8], of their extents among the different ones of each dimension.
+        extents: int64[8, M], these.
+        counts: int64[8], how many.
+        most: int64[8], the number of the largest one.
+        fills: float64[n, 3], words of each tensor that enter all buffers at the least.
+    """
+
+    stays: int
+    tiles: Ints
+    numbers: Ints
+    extents: Ints
+    counts: Ints
+    most: Ints
+    fills: Floats
+
+
+@allocating
+def list_tiles(counted: Counted, stays: int, tiles: Ints) -> ListedTiles:
+    """Return tiles with their extents by number, and what enters buffers for them."""
+    numbers, counts = np.zeros((len(tiles), 8), np.int64), np.zeros(8, np.int64)
+    most = np.zeros(8, np.int64)
+    extents, fills = np.ones((8, len(tiles) + 1), np.int64), np.empty((len(tiles), 3))
+    for n in range(len(tiles)):
+        for d in range(8):
+            k = 0
+            while k < counts[d] and extents[d, k] != tiles[n, d]:
+                k += 1
+            if k == counts[d]:
+                extents[d, k] = tiles[n, d]
+                counts[d] += 1
+            numbers[n, d] = k
+            most[d] = k if extents[d, k] > extents[d, most[d]] else most[d]
+        count_words(counted, stays, tiles[n], fills[n])
+    return ListedTiles(stays, tiles, numbers, extents, counts, most, fills)
+
+
+class Tables(NamedTuple):
+    """Of tiles over the whole mesh, by the number of an extent: float64[8, M] how many there are
+    along a dimension, and rows or columns that they touch."""
+
+    passes: Floats
+    rows: Floats
+
+
+@helper
+def tabulate(counted: Counted, listed: ListedTiles, over: Ints, tables: Tables) -> None:
+    """Fill what tiles are over the whole mesh, of which so much is unrolled there."""
+    bounds = counted.bounds
+    for d in range(8):
+        for k in range(listed.counts[d]):
+            extent = min(bounds[d], over[d] * listed.extents[d, k])
+            tables.passes[d, k] = _passes(bounds, d, extent)
+            if d >= P:
+                kind = OF_OUTPUTS if d <= Q else OF_KERNEL
+                tables.rows[d, k] = counted.rows[kind, (d - P) & 1, extent]
+
+
+@helper
+def look_up(counted: Counted, stays: int, tables: Tables, own: Ints, words: Floats) -> None:
+    """Fill ``words[3]`` that a tile over the whole mesh moves, as :func:`count_words` counts them,
+    from the numbers of its extents.
+    """
+    passes, rows = tables.passes, tables.rows
+    every, bounds = counted.every, counted.bounds
+    inputs = float(bounds[N]) * bounds[G] * bounds[C]
+    positions = reduced = 1.0
+    if stays != WEIGHTS:
+        positions = passes[N, own[N]] * passes[P, own[P]] * passes[Q, own[Q]]
+    if stays != OUTPUTS:
+        reduced = passes[C, own[C]] * passes[R, own[R]] * passes[S, own[S]]
+    if stays == OUTPUTS:
+        inputs *= rows[P, own[P]] * rows[Q, own[Q]] * passes[K, own[K]]
+    elif stays == WEIGHTS:
+        inputs *= rows[R, own[R]] * rows[S, own[S]] * passes[K, own[K]]
+    else:
+        high, wide = counted.rows[OF_OUTPUTS, 0], counted.rows[OF_OUTPUTS, 1]
+        inputs *= min(rows[P, own[P]] * wide[bounds[Q]], high[bounds[P]] * rows[Q, own[Q]])
+    words[WEIGHTS], words[OUTPUTS] = every[WEIGHTS] * positions, every[OUTPUTS] * reduced
+    words[INPUTS] = max(counted.once[INPUTS], inputs)

@@ -1,0 +1,267 @@
+"""Bounds of the plans of one space on one design: the path of least product.
+
+Steps are bounded as a whole, then by tiling, then by what layers and tiles cost with energy and
+cycles together, each once it lies on that path.
+"""
+
+from collections.abc import Iterator
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints, access_costs
+from archloom.search.fusion.joint.tilings import TilingSums, moved_prices
+from archloom.search.fusion.tiling import even_sides
+from archloom.space.hardware import Hardware
+
+from ..shortest_path import LeastProductPaths, Path
+
+if TYPE_CHECKING:
+    from .plan_space import Listed, PlanSpace
+
+#: kinds of steps that are listed by tiling for one design; those that follow list more (ours)
+_AT_ONCE: Final = 256
+
+#: steps are listed together that lie on paths of at most so much more energy x latency (ours)
+_NEAR: Final = 1e-3
+
+#: times that figures on the path are made closer (ours)
+_ROUNDS: Final = 40
+
+
+class LeastOfPlans(NamedTuple):
+    """What no plan of the space goes below, with any mappings.
+
+    Attributes:
+        energy_pj: of one pass, with leakage.
+        latency_cycles: of one pass.
+        product: of both, of one plan.
+    """
+
+    energy_pj: float
+    latency_cycles: float
+    product: float
+
+
+class _Part(NamedTuple):
+    """Rows that are tilings.
+
+    Attributes:
+        sums: of the tilings.
+        kinds, counts: as of :class:`.plan_space.Listed`.
+        least: float64[B, 2], of the kind of step of each.
+        first: the row of the first one.
+        twins: another row for each begins here.
+    """
+
+    sums: TilingSums
+    kinds: Ints
+    counts: Ints
+    least: Floats
+    first: int
+    twins: int
+
+
+class PlansOnDesign:
+    """A plan space on one design.
+
+    Args:
+        space: its tilings.
+        design: one of the designs.
+        hardware: what stands for all of them.
+        leakage_pj: of the chip in a cycle, besides that of the hardware.
+    """
+
+    def __init__(
+        self, space: "PlanSpace", design: Hardware, hardware: Hardware, leakage_pj: float
+    ) -> None:
+        self._space, self._hardware = space, hardware
+        self._sides, self._uneven = even_sides(design), space.uneven(design, hardware)
+        self._prices = moved_prices(hardware)
+        self._leakage_pj = access_costs(hardware).leakage_pj_per_cycle + leakage_pj
+        self._figures = space.whole.least(hardware)
+        self._figures[:, 0] += leakage_pj * self._figures[:, 1]
+        self._least = self._figures.copy()
+        self._costs = np.zeros((2, 0))
+        #: parts of the sizes that have costs
+        self._priced = 0
+        edges = space.edges
+        starts, ends = edges.edges.starts, edges.edges.ends
+        self._paths = LeastProductPaths(edges.cuts, starts, ends, edges.kinds, edges.burdens)
+        self._parts: list[_Part] = []
+        self._streaming: dict[int, tuple[int, int]] = {}
+        # energy plus priced cycles of sizes that are known closely, and the price
+        self._sums: dict[int, float] = {}
+        self._price_pj = 0.0
+        space.fill(self._sides, self._uneven)
+        self._stream()
+        self._add(space.listed, space.filling[self._sides].listed)
+        self._put(space.alone, instead=False)
+
+    def least(self, steps: bool = True) -> LeastOfPlans:
+        """Return its bounds, once no step of the best path may be made closer, or many were.
+
+        Without ``steps`` none is made closer than by tiling.
+        """
+        path, rounds = self._listed_path(), 0
+        while steps and rounds < _ROUNDS and self._closer(path):
+            path, rounds = self._listed_path(), rounds + 1
+        energy_pj, latency_cycles = self._paths.least_sums(self._figures)
+        return LeastOfPlans(energy_pj, latency_cycles, path.product)
+
+    def _listed_path(self) -> Path:
+        """Return the best path, once no step of it may be listed, or many were."""
+        space, left = self._space, _AT_ONCE
+        while True:
+            path = self._paths.least_product(self._figures)
+            assert path is not None, "every network runs layer by layer"
+            wanted = space.worth_listing & ~space.is_listed
+            kinds = [row for row in path.rows if row < len(wanted) and wanted[row]]
+            if not kinds or left <= 0 or space.full:
+                return path
+            near = [kind for kind in self._paths.near(path, _NEAR) if wanted[kind]]
+            some = list(dict.fromkeys([*kinds, *near]))[:left]
+            left -= len(some)
+            new = space.list(some)
+            self._add(new, space.fill(self._sides, self._uneven))
+
+    def _stream(self) -> None:
+        """Put layers that stream in the place of their kinds of steps."""
+        numbers, figures = self._space.streamed.least(self._hardware)
+        order = np.argsort(numbers[0], kind="stable")
+        if len(order):
+            kinds, ways = numbers[:, order]
+            named = zip(kinds.tolist(), ways.tolist(), strict=True)
+            self._streaming = dict(enumerate(named, len(self._figures)))
+            self._put_rows(kinds, figures[order], instead=True)
+
+    def _put_rows(self, kinds: Ints, figures: Floats, instead: bool) -> None:
+        """Put rows beside others of some kinds, which ascend, or instead of them.
+
+        Args:
+            kinds: int64[n].
+            figures: float64[n, 2], energy without leakage and cycles.
+        """
+        figures = figures.copy()
+        figures[:, 0] += self._leakage_pj * figures[:, 1]
+        some, starts = np.unique(kinds, return_index=True)
+        starts = len(self._figures) + starts
+        # no layer is below its step as a whole
+        self._figures = np.concatenate([self._figures, np.maximum(figures, self._least[kinds])])
+        self._paths.put_many(some, starts, np.append(starts[1:], len(self._figures)), instead)
+
+    def _add(self, listed: "Listed", filling: "Listed") -> None:
+        """Put tilings in the place of kinds of steps."""
+        space = self._space
+        never = space.bare | space.filling[self._sides].unfit
+        self._figures[: len(never)][never] = inf
+        self._put(listed, instead=True)
+        self._put(filling, instead=False)
+
+    def _put(self, listed: "Listed", instead: bool) -> None:
+        """Put tilings beside other ways to run steps, or instead of them; each has two rows, which
+        tell apart plans that take more energy and plans that take more cycles."""
+        self._price()
+        if listed.sums is None:
+            return
+        first, total = len(self._figures), int(listed.counts.sum())
+        least = np.repeat(self._least[listed.kinds], listed.counts, axis=0)
+        part = _Part(listed.sums, listed.kinds, listed.counts, least, first, first + total)
+        self._parts.append(part)
+        self._figures = np.concatenate([self._figures, *self._summed(part.sums, least)])
+        stops = np.cumsum(listed.counts)
+        for begin, alone in ((first, instead), (first + total, False)):
+            self._paths.put_many(listed.kinds, begin + stops - listed.counts, begin + stops, alone)
+
+    def _summed(self, sums: TilingSums, least: Floats) -> tuple[Floats, Floats]:
+        """Return float64[B, 2], figures of tilings, twice: each mapping is above one of both."""
+        places, price_pj = sums.places, self._price_pj
+        energy, cycles = sums.totals(self._costs[:, places], self._prices)
+        figures = np.stack([energy + self._leakage_pj * cycles, cycles], axis=1)
+        # no tiling is below its step as a whole
+        figures = np.maximum(figures, least)
+        if not price_pj:
+            return figures, figures
+        whole_pj = self._leakage_pj + price_pj
+        priced = self._costs[0, places] + whole_pj * self._costs[1, places]
+        for n, place in enumerate(places.tolist()):
+            priced[n] = self._sums.get(place, priced[n])
+        both = sums.totals(np.stack([priced, np.zeros(len(places))]), self._prices)[0]
+        slower, dearer = figures.copy(), figures
+        slower[:, 1] = np.maximum(slower[:, 1], (both - slower[:, 0]) / price_pj)
+        dearer[:, 0] = np.maximum(dearer[:, 0], both - price_pj * dearer[:, 1])
+        return slower, dearer
+
+    def _closer(self, path: Path) -> bool:
+        """Make figures of steps on a path closer; whether there were any to do so."""
+        before = self._figures[list(path.rows)]
+        for row in path.rows:
+            if row in self._streaming:
+                self._tell_apart(row)
+        tiled = [(part, n) for row in path.rows for part, n in self._tilings(row)]
+        places = dict.fromkeys(place for part, n in tiled for place in _sizes(part, n))
+        self._price_pj = self._price_pj or path.energy / path.latency
+        whole_pj = self._leakage_pj + self._price_pj
+        for place in places:
+            if place in self._sums or not self._space.has_corners(place):
+                continue
+            corners = self._space.corners(self._hardware, place).T
+            energy, cycles = np.maximum(corners, self._costs[:, place, None])
+            self._costs[:, place] = energy.min(), cycles.min()
+            self._sums[place] = float((energy + whole_pj * cycles).min())
+        for part, n in tiled:
+            self._raise(part, n)
+        return bool((self._figures[list(path.rows)] > before).any())
+
+    def _tell_apart(self, row: int) -> None:
+        """Put rows in the place of that of a layer which streams."""
+        kind, way = self._streaming.pop(row)
+        corners = self._space.streamed.corners(self._hardware, kind, way)
+        corners[:, 0] += self._leakage_pj * corners[:, 1]
+        corners = np.maximum(corners, self._figures[row])
+        rows = list(range(len(self._figures), len(self._figures) + len(corners)))
+        self._figures = np.concatenate([self._figures, corners])
+        self._paths.insert(row, rows)
+        self._figures[row] = inf
+
+    def _tilings(self, row: int) -> Iterator[tuple[_Part, int]]:
+        """Yield the tiling that a row is, if it is one."""
+        for part in self._parts:
+            count = len(part.least)
+            if part.first <= row < part.first + 2 * count:
+                yield part, (row - part.first) % count
+
+    def _raise(self, part: _Part, n: int) -> None:
+        """Raise the figures of all tilings of the same kind of step as one."""
+        ends = np.cumsum(part.counts)
+        at = int(np.searchsorted(ends, n, side="right"))
+        some = slice(int(ends[at] - part.counts[at]), int(ends[at]))
+        starts = part.sums.starts[some.start : some.stop + 1]
+        inside = slice(int(starts[0]), int(starts[-1]))
+        sums = TilingSums(
+            starts - starts[0],
+            part.sums.places[inside],
+            part.sums.times[inside],
+            part.sums.rounded[some],
+            part.sums.words[:, some],
+        )
+        rows = self._summed(sums, part.least[some])
+        for first, own in zip((part.first, part.twins), rows, strict=True):
+            here = slice(first + some.start, first + some.stop)
+            self._figures[here] = np.maximum(self._figures[here], own)
+
+    def _price(self) -> None:
+        """Work out what sizes cost that are new."""
+        short = self._space.places - self._costs.shape[1]
+        if short > 0:
+            self._costs = np.concatenate([self._costs, np.zeros((2, short))], axis=1)
+        for places, tiles in self._space.sizes[self._priced :]:
+            self._costs[:, places] = tiles.costs(self._hardware)
+        self._priced = len(self._space.sizes)
+
+
+def _sizes(part: _Part, n: int) -> list[int]:
+    """Return the places of the sizes of a tiling."""
+    own: list[int] = part.sums.places[part.sums.starts[n] : part.sums.starts[n + 1]].tolist()
+    return own
