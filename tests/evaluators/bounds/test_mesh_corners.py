@@ -198,7 +198,7 @@ def test_tiles_that_fit_are_no_larger_than_one_of_the_list(seed: int) -> None:
     room = Room(words, units, float(rng.integers(20, 90)) if words[0] == inf else inf)
     lists = [staying(bounds, window, room, stays) for stays in range(3)]
     # what decides the words while a tensor stays
-    decide = ((2, 3, 6, 7), (3, 4, 5, 6, 7), (2, 4, 5))
+    decide = ((2, 3, 4, 5, 6, 7), (3, 4, 5, 6, 7), (2, 4, 5, 6, 7))
     seen = 0
     for n in range(500):
         sizes = 2 ** rng.integers(0, 1 + n % 5, 8) + rng.integers(0, 2, 8) * (n % 2)

@@ -2,7 +2,7 @@
 
 A mapping unrolls something over the mesh, has tiles of some extents in each buffer, and one tensor
 stays there longest. Each such choice has a bound of its own; a mapping is above one of them
-(docs/explanation/bounds_proofs.md, lemma 18).
+(docs/explanation/bounds_proofs.md, lemma 20).
 """
 
 from typing import Final
@@ -26,6 +26,7 @@ from .moved_words import (
     Counted,
     ListedTiles,
     Tables,
+    blocks_of,
     list_tiles,
     look_up,
     rows_of,
@@ -89,9 +90,11 @@ def _corners(layer: Whole, beyond_pj: float, least_pj: float, cycles: float) -> 
     forms, every = forms_of(layer, beyond_pj), np.empty(3)
     every[WEIGHTS] = float(bounds[G]) * bounds[K] * bounds[C] * bounds[R] * bounds[S]
     every[OUTPUTS] = float(bounds[N]) * bounds[G] * bounds[K] * bounds[P] * bounds[Q]
-    counted = Counted(
-        bounds, rows_of(bounds, extents_of(bounds, layer.window)), layer.work.words[PADDED], every
+    rows, blocks = (
+        rows_of(bounds, extents_of(bounds, layer.window)),
+        blocks_of(bounds, layer.window),
     )
+    counted = Counted(bounds, rows, blocks, layer.work.words[PADDED], every)
     room = Room(np.floor(design.private[0] / design.unit[0]), design.unit[0], design.shared[0])
     for stays in range(3):
         tiles = tiles_that_stay(bounds, layer.window, room, stays)
@@ -126,7 +129,7 @@ def _try(
     bounds, count = counted.bounds, len(listed.tiles)
     words, kinds, fills = np.empty(3), np.empty(KINDS), np.full(3, np.inf)
     shape = listed.extents.shape
-    tables = Tables(np.ones(shape), np.ones(shape))
+    tables = Tables(np.ones(shape), np.ones(shape, np.int64), np.ones(8, np.int64))
     for n in range(count):
         for t in range(3):
             fills[t] = min(fills[t], listed.fills[n, t])

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import allocating, helper
+from archloom.evaluators.loopnest import DILATION, STRIDE, diagonals
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from ....arrays import Floats, Ints
@@ -30,6 +31,28 @@ def rows_of(bounds: Ints, extents: Extents) -> Floats:
     return rows
 
 
+@allocating
+def blocks_of(bounds: Ints, window: Ints) -> Floats:
+    """Return float64[2, M, T], rows that blocks of no more than so many outputs and taps touch, all
+    of them added up: by axis, outputs and taps. The least of all such blocks."""
+    outputs, taps = max(bounds[P], bounds[Q]), max(bounds[R], bounds[S])
+    rows = np.full((2, outputs + 1, taps + 1), np.inf)
+    for axis in range(2):
+        stride, dilation = window[axis, STRIDE], window[axis, DILATION]
+        for u in range(1, bounds[P + axis] + 1):
+            for w in range(1, bounds[R + axis] + 1):
+                made, last_made = bounds[P + axis] // u, bounds[P + axis] % u
+                used, last_used = bounds[R + axis] // w, bounds[R + axis] % w
+                total = made * used * diagonals(u, stride, w, dilation)
+                total += used * diagonals(last_made, stride, w, dilation) if last_made else 0
+                total += made * diagonals(u, stride, last_used, dilation) if last_used else 0
+                if last_made and last_used:
+                    total += diagonals(last_made, stride, last_used, dilation)
+                before = min(rows[axis, u - 1, w], rows[axis, u, w - 1])
+                rows[axis, u, w] = min(before, float(total))
+    return rows
+
+
 @helper
 def _passes(bounds: Ints, d: int, extent: int) -> float:
     """Return the tiles of some extent along a dimension; images in fractions."""
@@ -44,29 +67,34 @@ class Counted(NamedTuple):
     Attributes:
         bounds: int64[8] of the layer.
         rows: of :func:`rows_of`.
+        blocks: of :func:`blocks_of`.
         once: float64[3], words of each tensor that move at least.
         every: float64[3], different words of weights and results.
     """
 
     bounds: Ints
     rows: Floats
+    blocks: Floats
     once: Floats
     every: Floats
 
 
 @helper
 def _inputs(counted: Counted, stays: int, tile: Ints) -> float:
-    """Return the words of inputs for tiles of some extents."""
-    bounds, rows = counted.bounds, counted.rows
+    """Return the words of inputs for tiles of some extents, without passes over output channels.
+
+    Windows slide along the first loop that moves them alone: along rows or along columns, not both.
+    """
+    bounds, rows, blocks = counted.bounds, counted.rows, counted.blocks
     channels = float(bounds[N]) * bounds[G] * bounds[C]
-    high, wide = rows[OF_OUTPUTS, 0], rows[OF_OUTPUTS, 1]
-    if stays == OUTPUTS:
-        return float(channels * high[tile[P]] * wide[tile[Q]] * _passes(bounds, K, tile[K]))
-    if stays == WEIGHTS:
-        taps = rows[OF_KERNEL, 0, tile[R]] * rows[OF_KERNEL, 1, tile[S]]
-        return float(channels * taps * _passes(bounds, K, tile[K]))
-    slid = min(high[tile[P]] * wide[bounds[Q]], high[bounds[P]] * wide[tile[Q]])
-    return float(channels * slid)
+    if stays == INPUTS:
+        high, wide = rows[OF_OUTPUTS, 0], rows[OF_OUTPUTS, 1]
+        slid = min(high[tile[P]] * wide[bounds[Q]], high[bounds[P]] * wide[tile[Q]])
+        return float(channels * slid)
+    kind, first = (OF_OUTPUTS, P) if stays == OUTPUTS else (OF_KERNEL, R)
+    along_rows = rows[kind, 0, tile[first]] * blocks[1, tile[Q], tile[S]]
+    along_columns = blocks[0, tile[P], tile[R]] * rows[kind, 1, tile[first + 1]]
+    return float(channels * min(along_rows, along_columns))
 
 
 @helper
@@ -81,7 +109,9 @@ def count_words(counted: Counted, stays: int, tile: Ints, words: Floats) -> None
         reduced = _passes(bounds, C, tile[C]) * _passes(bounds, R, tile[R])
         reduced *= _passes(bounds, S, tile[S])
     words[WEIGHTS] = every[WEIGHTS] * positions
-    words[INPUTS] = max(counted.once[INPUTS], _inputs(counted, stays, tile))
+    inputs = _inputs(counted, stays, tile)
+    inputs *= 1.0 if stays == INPUTS else _passes(bounds, K, tile[K])
+    words[INPUTS] = max(counted.once[INPUTS], inputs)
     words[OUTPUTS] = every[OUTPUTS] * reduced
 
 
@@ -129,10 +159,11 @@ def list_tiles(counted: Counted, stays: int, tiles: Ints) -> ListedTiles:
 
 class Tables(NamedTuple):
     """Of tiles over the whole mesh, by the number of an extent: float64[8, M] how many there are
-    along a dimension, and rows or columns that they touch."""
+    along a dimension, and int64[8, M] their extents; ``tile[8]`` is scratch."""
 
     passes: Floats
-    rows: Floats
+    extents: Ints
+    tile: Ints
 
 
 @helper
@@ -143,9 +174,7 @@ def tabulate(counted: Counted, listed: ListedTiles, over: Ints, tables: Tables) 
         for k in range(listed.counts[d]):
             extent = min(bounds[d], over[d] * listed.extents[d, k])
             tables.passes[d, k] = _passes(bounds, d, extent)
-            if d >= P:
-                kind = OF_OUTPUTS if d <= Q else OF_KERNEL
-                tables.rows[d, k] = counted.rows[kind, (d - P) & 1, extent]
+            tables.extents[d, k] = extent
 
 
 @helper
@@ -153,20 +182,15 @@ def look_up(counted: Counted, stays: int, tables: Tables, own: Ints, words: Floa
     """Fill ``words[3]`` that a tile over the whole mesh moves, as :func:`count_words` counts them,
     from the numbers of its extents.
     """
-    passes, rows = tables.passes, tables.rows
-    every, bounds = counted.every, counted.bounds
-    inputs = float(bounds[N]) * bounds[G] * bounds[C]
-    positions = reduced = 1.0
+    passes, every, tile = tables.passes, counted.every, tables.tile
+    for d in range(P, S + 1):
+        tile[d] = tables.extents[d, own[d]]
+    positions = reduced = outputs = 1.0
     if stays != WEIGHTS:
         positions = passes[N, own[N]] * passes[P, own[P]] * passes[Q, own[Q]]
     if stays != OUTPUTS:
         reduced = passes[C, own[C]] * passes[R, own[R]] * passes[S, own[S]]
-    if stays == OUTPUTS:
-        inputs *= rows[P, own[P]] * rows[Q, own[Q]] * passes[K, own[K]]
-    elif stays == WEIGHTS:
-        inputs *= rows[R, own[R]] * rows[S, own[S]] * passes[K, own[K]]
-    else:
-        high, wide = counted.rows[OF_OUTPUTS, 0], counted.rows[OF_OUTPUTS, 1]
-        inputs *= min(rows[P, own[P]] * wide[bounds[Q]], high[bounds[P]] * rows[Q, own[Q]])
+    if stays != INPUTS:
+        outputs = passes[K, own[K]]
     words[WEIGHTS], words[OUTPUTS] = every[WEIGHTS] * positions, every[OUTPUTS] * reduced
-    words[INPUTS] = max(counted.once[INPUTS], inputs)
+    words[INPUTS] = max(counted.once[INPUTS], _inputs(counted, stays, tile) * outputs)

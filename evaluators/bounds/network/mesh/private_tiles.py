@@ -140,9 +140,9 @@ def tiles_that_stay(bounds: Ints, window: Ints, room: Room, stays: int) -> Ints:
     """
     layer = _Layer(bounds, window, room)
     if stays == OUTPUTS:
-        return _maximal(_stays(layer, np.array([Q, P, N]), K))
+        return _maximal(_stays(layer, np.array([S, R, Q, P, N]), K))
     if stays == WEIGHTS:
-        return _maximal(_stays(layer, np.array([C, S, R]), K))
+        return _maximal(_stays(layer, np.array([S, R, Q, P, C]), K))
     return _maximal(_stays(layer, np.array([S, R, Q, P, N]), C))
 
 
