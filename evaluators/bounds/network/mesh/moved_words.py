@@ -57,7 +57,7 @@ def blocks_of(bounds: Ints, window: Ints) -> Floats:
 def _passes(bounds: Ints, d: int, extent: int) -> float:
     """Return the tiles of some extent along a dimension; images in fractions."""
     if d == N:
-        return max(1.0, bounds[N] / extent)
+        return float(max(1.0, bounds[N] / extent))
     return float(-(-bounds[d] // extent))
 
 
