@@ -45,7 +45,7 @@ class _Asked(NamedTuple):
         taps: the only axis (level x 2 + axis) that may unroll taps, or one of the above.
         children: on that axis.
         outputs: K that may be unrolled among what the level of inputs serves.
-        rows, columns, both: P, Q and their product, in the same way.
+        rows, columns, both: P, Q and their product, at the level of that axis alone.
         channels: C that may be unrolled beside that axis.
         held: weights that may be in use at once.
     """
@@ -90,19 +90,22 @@ def _asked(layer: Whole) -> _Asked:
     for i in range(4):
         price[i] = layer.prices.accesses_pj[at[min(i, OUTPUTS)], BY_MACS, i]
     taps, children, others = _axis_of_taps(design, long), 1, design.dims.copy()
+    fanout, dims, sent, pi = design.fanout, design.dims, design.multicast, at[INPUTS]
+    # children of different levels share no windows
+    first, last = 0, pi
     if taps >= 0:
         children = design.fanout[taps // 2, taps % 2]
         others[taps // 2, taps % 2] = 0
-    fanout, dims, sent, pi = design.fanout, design.dims, design.multicast, at[INPUTS]
+        first, last = taps // 2, min(pi, taps // 2)
     return _Asked(
         at,
         price,
         taps,
         children,
         unrolled(bounds, long & 1 << K, fanout, dims, sent[INPUTS], 0, pi),
-        unrolled(bounds, long & 1 << P, fanout, dims, sent[INPUTS], 0, pi),
-        unrolled(bounds, long & 1 << Q, fanout, dims, sent[INPUTS], 0, pi),
-        unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, sent[INPUTS], 0, pi),
+        unrolled(bounds, long & 1 << P, fanout, dims, sent[INPUTS], first, last),
+        unrolled(bounds, long & 1 << Q, fanout, dims, sent[INPUTS], first, last),
+        unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, sent[INPUTS], first, last),
         unrolled(bounds, long & 1 << C, fanout, others, sent[OUTPUTS], 0, at[OUTPUTS]),
         held,
     )
