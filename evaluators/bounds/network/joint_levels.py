@@ -28,7 +28,7 @@ from .crossing_words import (
     keepers,
     single,
 )
-from .tile_extents import extents_of, without_gaps
+from .tile_extents import extents_of, undilated
 from .whole_tiles import MACS, Whole
 
 #: in the place of an axis that may unroll taps: no axis, and several
@@ -192,9 +192,9 @@ def _together(layer: Whole) -> float:
     apart = crossing(layer, nothing)
     if apart < 0.0:
         return 0.0
-    in_a_row = without_gaps(bounds, layer.window)
+    whole = undilated(bounds, layer.window)
     extents = extents_of(bounds, layer.window)
-    if in_a_row:
+    if whole:
         apart = max(apart, crossing_whole(layer, extents, nothing))
     least, crossed, before = np.inf, 0.0, -1.0
     for r in range(1, bounds[R] + 1):
@@ -208,7 +208,7 @@ def _together(layer: Whole) -> float:
                 if windows != before:
                     beside.price[INPUTS] = inputs / windows
                     crossed, before = crossing_with(layer, beside), windows
-                    if in_a_row:
+                    if whole:
                         crossed = max(crossed, crossing_whole(layer, extents, beside))
                 fewer = crossed + _by_macs(layer, asked, rest, served, windows)
                 energy = max(energy, fewer)

@@ -87,17 +87,10 @@ def _read(bounds: Ints, window: Ints, d: int, tile: int, real: int) -> float:
 
 
 @helper
-def without_gaps(bounds: Ints, window: Ints) -> bool:
-    """Whether blocks of outputs read rows and columns none of which is left out in between.
-
-    Where some are, a block reads more of them than its outputs one by one, and lemma 17 does not
-    hold.
-    """
+def undilated(bounds: Ints, window: Ints) -> bool:
+    """Whether the taps of a window are neighbours; lemma 17 is of such layers."""
     for axis in range(2):
-        several, taps = bounds[P + axis] > 1, bounds[R + axis]
-        if window[axis, DILATION] > 1 and taps > 1:
-            return False
-        if several and window[axis, STRIDE] > taps:
+        if window[axis, DILATION] > 1 and bounds[R + axis] > 1:
             return False
     return True
 

@@ -199,11 +199,13 @@ def _weights_stay(some: _Tiles, useless: float) -> float:
 @helper
 def _slid(some: _Tiles, p: int, q: int) -> float:
     """Cost of inputs beyond each word once, if tiles of these extents fetch them: windows slide
-    along rows or along columns, not along both.
+    along rows or along columns, not along both. Where strides exceed taps nothing slides, and
+    small tiles fetch fewer of the rows in between.
     """
     bounds, crossed = some.bounds, some.crossed
     rows = some.extents.rows[crossed.real, OF_OUTPUTS]
-    read = min(rows[0, p] * rows[1, 0], rows[0, 0] * rows[1, q])
+    slid = rows[0, p] * min(rows[1, 0], rows[1, q])
+    read = min(slid, min(rows[0, 0], rows[0, p]) * rows[1, q])
     words = float(bounds[N]) * bounds[G] * bounds[C] * read
     return float(crossed.price[INPUTS] * max(0.0, words - crossed.words[INPUTS]))
 
