@@ -195,7 +195,7 @@ def _together(layer: Whole) -> float:
     whole = undilated(bounds, layer.window)
     extents = extents_of(bounds, layer.window)
     if whole:
-        apart = max(apart, crossing_whole(layer, extents, nothing))
+        apart = max(apart, crossing_whole(layer, extents, nothing, beside.where < 0))
     least, crossed, before = np.inf, 0.0, -1.0
     for r in range(1, bounds[R] + 1):
         for s in range(1, bounds[S] + 1):
@@ -209,7 +209,7 @@ def _together(layer: Whole) -> float:
                     beside.price[INPUTS] = inputs / windows
                     crossed, before = crossing_with(layer, beside), windows
                     if whole:
-                        crossed = max(crossed, crossing_whole(layer, extents, beside))
+                        crossed = max(crossed, crossing_whole(layer, extents, beside, True))
                 fewer = crossed + _by_macs(layer, asked, rest, served, windows)
                 energy = max(energy, fewer)
             least = min(least, energy)
