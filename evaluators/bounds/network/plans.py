@@ -106,6 +106,9 @@ def layer_by_layer_pass(
         design = design._replace(strict=True)
         each = nests.costs(design, prices, uncut=True)
         if joint:
+            if hardware.effects.fill_drain != "none" and hardware.pe_mesh == (1, 1):
+                loading = nests.loading_cycles(design, prices)
+                each[:, CYCLES] = np.maximum(each[:, CYCLES], loading)
             together = nests.joint_energies(design, prices, each[:, CYCLES])
             each[:, ENERGY_PJ] = np.maximum(each[:, ENERGY_PJ], together)
         costs = nests.times @ each

@@ -21,6 +21,7 @@ from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
 from ..word_prices import Prices
+from .array_loads import loading_cycles
 from .crossings import Crossing, crossings, figures_of
 from .gathered import Gathered, gathered_maps, words_between
 from .joint_levels import joint_energies
@@ -105,13 +106,29 @@ class Nests(NamedTuple):
         """
         if (design.may != design.must).any():
             return np.zeros(len(self.bounds))
-        unused = np.empty((1, 1, 1, 1))
-        missing = np.zeros(len(design.shared), np.int64)
-        batch = LayerBatch(self.works, self._shares(design, True), unused, unused, missing)
         found: Floats = joint_energies(
-            design, prices, batch, self.bounds, self.windows, np.ascontiguousarray(cycles)
+            design,
+            prices,
+            self._whole(design),
+            self.bounds,
+            self.windows,
+            np.ascontiguousarray(cycles),
         )
         return found
+
+    def loading_cycles(self, design: Design, prices: Prices) -> Floats:
+        """Return float64[B], cycles that layers which run whole take at least on one array that
+        has to be loaded; 0 where levels may be bypassed, or zeros spare cycles.
+        """
+        if (design.may != design.must).any() or prices.busy < 1.0:
+            return np.zeros(len(self.bounds))
+        found: Floats = loading_cycles(design, prices, self._whole(design), self.bounds)
+        return found
+
+    def _whole(self, design: Design) -> LayerBatch:
+        """Return the layers as they run whole, without what it costs to fill levels."""
+        unused, missing = np.empty((1, 1, 1, 1)), np.zeros(len(design.shared), np.int64)
+        return LayerBatch(self.works, self._shares(design, True), unused, unused, missing)
 
     def _shares(self, design: Design, uncut: bool) -> Shares:
         meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
