@@ -48,6 +48,7 @@ class _Asked(NamedTuple):
         rows, columns, both: P, Q and their product, at the level of that axis alone.
         channels: C that may be unrolled beside that axis.
         held: weights that may be in use at once.
+        several: MACs that a word of inputs serves by windows, if several axes may unroll taps.
     """
 
     at: Ints
@@ -60,6 +61,7 @@ class _Asked(NamedTuple):
     both: float
     channels: float
     held: float
+    several: float
 
 
 @helper
@@ -72,6 +74,22 @@ def _axis_of_taps(design: Design, long: int) -> int:
                 return _SEVERAL
             found = place
     return found
+
+
+@helper
+def _by_level(design: Design, bounds: Ints, long: int, last: int) -> float:
+    """Return the MACs that a word of inputs serves by windows at most: children of different levels
+    share no windows.
+    """
+    fanout, dims, sent, served = design.fanout, design.dims, design.multicast[INPUTS], 1.0
+    for p in range(last + 1):
+        rows = unrolled(bounds, long & 1 << P, fanout, dims, sent, p, p)
+        columns = unrolled(bounds, long & 1 << Q, fanout, dims, sent, p, p)
+        both = unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, sent, p, p)
+        high = unrolled(bounds, long & 1 << R, fanout, dims, sent, p, p)
+        wide = unrolled(bounds, long & 1 << S, fanout, dims, sent, p, p)
+        served *= sliding_both(rows, columns, both, high, wide)
+    return float(served)
 
 
 @allocating
@@ -108,6 +126,7 @@ def _asked(layer: Whole) -> _Asked:
         unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, sent[INPUTS], first, last),
         unrolled(bounds, long & 1 << C, fanout, others, sent[OUTPUTS], 0, at[OUTPUTS]),
         held,
+        _by_level(design, bounds, long, pi),
     )
 
 
@@ -115,8 +134,7 @@ def _asked(layer: Whole) -> _Asked:
 def _windows(layer: Whole, asked: _Asked, r: int, s: int) -> float:
     """Return the MACs that a word of inputs serves by windows, with so many taps unrolled."""
     if asked.taps == _SEVERAL:
-        served = layer.limits.shares[asked.at[INPUTS], INPUTS] / asked.outputs
-        return float(max(1.0, served))
+        return asked.several
     return float(sliding_both(asked.rows, asked.columns, asked.both, float(r), float(s)))
 
 
