@@ -110,9 +110,7 @@ class _Plan:
         assert not isinstance(cost, Infeasible), "mappings change nothing of what fits"
         return ProvenPlan(other, cost, 0.0)
 
-    def _searched(
-        self, tile: _Tile, mapper: ProblemMapper, nearby: Improvement
-    ) -> list[LayerCost]:
+    def _searched(self, tile: _Tile, mapper: ProblemMapper, nearby: Improvement) -> list[LayerCost]:
         found = [nearby(tile.problem, tile.known[0])]
         for price in _SEARCHED:
             whole = self._leakage_pj + price * self._per_cycle_pj

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import allocating, helper
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
 
 from ...arrays import Floats, Ints
 from ..layer_work import OF_KERNEL, OF_OUTPUTS
@@ -50,7 +50,7 @@ class _Pair(NamedTuple):
             come.
         known: float64[:data:`_KNOWN`, 4]: times that each tensor comes, and what the words across
             the inner boundary then cost at the least.
-        count: int64[1], how many were added.
+        added: int64[1], how many were added.
     """
 
     layer: Whole
@@ -61,7 +61,7 @@ class _Pair(NamedTuple):
     floor: float
     words: Floats
     known: Floats
-    count: Ints
+    added: Ints
 
 
 @helper
@@ -69,7 +69,7 @@ def _inside(pair: _Pair, weights: float, inputs: float, outputs: float, useless:
     """Return what the words across the inner boundary cost at the least, no more than ``useless``,
     if tensors come so many times.
     """
-    known, number = pair.known, pair.count[0]
+    known, number = pair.known, pair.added[0]
     for k in range(min(number, _KNOWN)):
         fewer = known[k, WEIGHTS] <= weights and known[k, INPUTS] <= inputs
         if fewer and known[k, OUTPUTS] <= outputs and known[k, 3] >= useless:
@@ -83,7 +83,7 @@ def _inside(pair: _Pair, weights: float, inputs: float, outputs: float, useless:
         if pair.inner.crossed.kept[t] and (pair.same == _NONE or pair.same == t):
             least = stays_cost(pair.layer, pair.inside, pair.inner, t, least)
     row[3] = least
-    pair.count[0] = number + 1
+    pair.added[0] = number + 1
     return float(least)
 
 
@@ -285,17 +285,17 @@ def paired_cost(layer: Whole, extents: Extents, outer: Boundary, inner: Boundary
             child each.
     """
     outside, inside = tiles_at(layer, extents, outer), tiles_at(layer, extents, inner)
-    bounds, words, alone = layer.bounds, np.zeros(3), np.full(3, np.inf)
+    words, alone = np.zeros(3), np.full(3, np.inf)
     for t in range(3):
         words[t] = inside.crossed.words[t]
         if inner.crossed.kept[t]:
             alone[t] = stays_cost(layer, inside, inner, t, np.inf)
-    known, count, least = np.empty((_KNOWN, 4)), np.zeros(1, np.int64), np.inf
+    known, added, least = np.empty((_KNOWN, 4)), np.zeros(1, np.int64), np.inf
     for same in (_NONE, WEIGHTS, OUTPUTS, INPUTS):
         floor = alone.min() if same == _NONE else alone[same]
         if floor == np.inf:
             continue
-        count[0] = 0
-        pair = _Pair(layer, outside, inside, inner, same, floor, words, known, count)
+        added[0] = 0
+        pair = _Pair(layer, outside, inside, inner, same, floor, words, known, added)
         least = _outside(pair, outer, least)
     return float(least)

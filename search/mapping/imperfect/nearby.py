@@ -72,7 +72,7 @@ def _covered(loops: Ints, d: int) -> int:
 
 @helper
 def _make(loops: Ints, place: int, other: int, d: int, change: int, bound: int) -> bool:
-    """Change two factors of a dimension, at places of level x 3 + kind; whether that is a change."""
+    """Change two factors of a dimension at places, level x 3 + kind; return whether that is one."""
     level, kind = place // 3, place % 3
     outside, how = other // 3, other % 3
     factor, beside = loops[level, kind, d], loops[outside, how, d]
@@ -219,9 +219,8 @@ def best_nearby(problem: MappingProblem, cost: LayerCost, evaluations: int) -> L
     gained = before - float(trial.score[0])
     if not gained > _BETTER:
         return cost
-    mapping = Mapping.from_rows(
-        [[v[TEMPORAL], v[3], v[SPATIAL_X], v[SPATIAL_Y], k] for v, k in zip(loops, keep, strict=True)]
-    )
+    rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
+    mapping = Mapping.from_rows(rows)
     found = mapped_cost(replace(problem, loop_bounds=mapping.factors), mapping)
     gap = 100.0 * (exp(max(0.0, log(1.0 + cost.gap_percent / 100.0) - gained)) - 1.0)
     return replace(found, gap_percent=gap)
