@@ -2,7 +2,7 @@
 
 :mod:`..layer_kernel` bounds what each level serves by itself, so each may keep another tensor and
 unroll other loops there. Here one mapping has to do for all of them
-(docs/explanation/bounds_proofs.md, lemmas 12 to 15, and 17).
+(docs/explanation/bounds_proofs.md, lemmas 12 to 15, 17 and 18).
 """
 
 from typing import Final, NamedTuple

@@ -139,7 +139,7 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
 def closest_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
     """Return :func:`tight_pass_bounds` with what takes up to as long again: the energy of layers
     one by one on all levels together, or what maps between layers cost that the buffer does not
-    hold (docs/explanation/bounds_proofs.md, lemmas 12 to 17).
+    hold (docs/explanation/bounds_proofs.md, lemmas 12 to 19).
     """
     network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
     known, key = network_work(network).closest, (hardware, plans)

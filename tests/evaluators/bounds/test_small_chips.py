@@ -65,8 +65,17 @@ def test_windows_of_several_axes_count_level_by_level() -> None:
     """Two axes unroll taps, and columns do not divide the channels: what whole steps of channels
     leave was counted twice, and the bound was 7% above what this layer costs."""
     chip = small_chip(np.random.default_rng(0), SUMS)
-    pj = [(0.097, 1.137, 1.407), (12.506, 0.0425, 4.9), (46.086, 27.192, 4.39), (1.478, 0.072, 0.05)]
-    meshes = [((2, 8), 4, (), ("R", "S")), ((1, 1), 110, ("K", "G"), ("P", "R")), ((1, 1), 89, (), ())]
+    pj = [
+        (0.097, 1.137, 1.407),
+        (12.506, 0.0425, 4.9),
+        (46.086, 27.192, 4.39),
+        (1.478, 0.072, 0.05),
+    ]
+    meshes = [
+        ((2, 8), 4, (), ("R", "S")),
+        ((1, 1), 110, ("K", "G"), ("P", "R")),
+        ((1, 1), 89, (), ()),
+    ]
     levels = [
         replace(level, mesh=mesh, capacity_bytes=size, spatial_x=x, spatial_y=y, tensor_bits=())
         for level, (mesh, size, x, y) in zip(chip.levels, meshes, strict=False)
