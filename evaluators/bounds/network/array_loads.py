@@ -66,7 +66,7 @@ def _fewest(bounds: Ints, most: float) -> float:
 
 
 @helper
-def _moving(design: Design, prices: Prices, work: Work, limits: Limits, times: float) -> float:
+def _moving(prices: Prices, work: Work, limits: Limits, times: float) -> float:
     """Return the cycles that ports of the level of sums need if sums leave it so many times."""
     results, most = work.words[PADDED, OUTPUTS], 0.0
     owned = min(work.macs, results * limits.copies[_SUMS])
@@ -100,6 +100,6 @@ def loading_cycles(design: Design, prices: Prices, batch: LayerBatch, bounds: In
         work, limits = one_work(batch.works, i), limits_in(batch.shares, i, tiles)
         times = _fewest(bounds[i], weights * rows)
         loading = work.words[PADDED, OUTPUTS] / sums * _fewest(bounds[i], weights)
-        cycles = min(loading, _moving(design, prices, work, limits, times))
+        cycles = min(loading, _moving(prices, work, limits, times))
         found[i] = np.ceil(cycles * (1 - ROUNDING))
     return found

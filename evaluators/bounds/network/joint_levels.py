@@ -131,7 +131,7 @@ def _asked(layer: Whole) -> _Asked:
 
 
 @helper
-def _windows(layer: Whole, asked: _Asked, r: int, s: int) -> float:
+def _windows(asked: _Asked, r: int, s: int) -> float:
     """Return the MACs that a word of inputs serves by windows, with so many taps unrolled."""
     if asked.taps == _SEVERAL:
         return asked.several
@@ -146,7 +146,7 @@ def _served(layer: Whole, asked: _Asked, r: int, s: int, served: Floats) -> None
     if asked.taps == _SEVERAL:
         return
     bounds = layer.bounds
-    served[INPUTS] = min(served[INPUTS], asked.outputs * _windows(layer, asked, r, s))
+    served[INPUTS] = min(served[INPUTS], asked.outputs * _windows(asked, r, s))
     left = 1
     if asked.taps >= 0 and layer.design.dims[asked.taps // 2, asked.taps % 2] >> C & 1:
         left = asked.children // (r * s)
@@ -219,7 +219,7 @@ def _together(layer: Whole) -> float:
         for s in range(1, bounds[S] + 1):
             if r * s > (asked.children if asked.taps >= 0 else 1):
                 break
-            windows = _windows(layer, asked, r, s)
+            windows = _windows(asked, r, s)
             _served(layer, asked, r, s, served)
             energy = apart + _by_macs(layer, asked, asked.price, served, windows)
             if beside.where >= 0 and energy < least:

@@ -7,7 +7,7 @@ import numpy as np
 
 from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import DILATION, PADDING, SIZE, STRIDE, diagonals
-from archloom.space.workload import N, P, Q, R
+from archloom.space.workload import N, P, Q, R, S
 
 from ...arrays import Floats, Ints
 from ..layer_work import OF_KERNEL, OF_OUTPUTS, REAL, inside_taps
@@ -89,10 +89,8 @@ def _read(bounds: Ints, window: Ints, d: int, tile: int, real: int) -> float:
 @helper
 def undilated(bounds: Ints, window: Ints) -> bool:
     """Whether the taps of a window are neighbours; lemma 17 is of such layers."""
-    for axis in range(2):
-        if window[axis, DILATION] > 1 and bounds[R + axis] > 1:
-            return False
-    return True
+    rows, columns = bounds[R] > 1, bounds[S] > 1
+    return not ((rows and window[0, DILATION] > 1) or (columns and window[1, DILATION] > 1))
 
 
 @allocating

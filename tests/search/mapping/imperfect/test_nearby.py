@@ -23,7 +23,6 @@ from archloom.space.workload.dims import DIMS
 from ....cases.small_chips import small_problem
 from ....cases.sweeps import sweep
 
-
 SPACES = Path(__file__).parents[4] / "examples" / "spaces"
 
 
