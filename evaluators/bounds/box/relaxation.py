@@ -262,8 +262,8 @@ class Relaxation:
         """Return the relaxed hardware.
 
         Meshes are made of the most children that each level can have, so that they divide. PEs have
-        one MAC each, unless all designs have a single PE: what bounds count depends on an array
-        only there.
+        one MAC each, unless all designs have a single PE and a single buffer before DRAM: what
+        bounds count depends on an array only there.
         """
         structure, template = self._structure, self._template
         mesh = (1, 1)
@@ -287,7 +287,7 @@ class Relaxation:
             for key, formula in structure.effects.items()
         ]
         mac_bits = structure.mac_bits
-        one_array = template.pe_mesh == (1, 1)
+        one_array = template.pe_mesh == (1, 1) and outer == 1
         return Hardware(
             name="relaxed",
             technology=template.technology,
