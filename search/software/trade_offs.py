@@ -9,7 +9,7 @@ optimization methods for engineering", 2004). Mappings are searched at few price
 layer takes the best of those that are known, which needs no search.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -32,6 +32,13 @@ _PRICES: Final = (0.0, 0.05, 0.2, 0.7, 2.0)
 
 #: relative difference of energies and latencies that is not worth another outcome
 _SAME: Final = 1e-3
+
+
+Improvement = Callable[[MappingProblem, LayerCost], LayerCost]
+
+
+def _as_it_is(_: MappingProblem, cost: LayerCost) -> LayerCost:
+    return cost
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,9 @@ class _Tile:
 class _Plan:
     """A plan of one network, whose layers can take other mappings than those of least EDP."""
 
-    def __init__(self, found: ProvenPlan, mapper: ProblemMapper) -> None:
+    def __init__(
+        self, found: ProvenPlan, mapper: ProblemMapper, nearby: Improvement = _as_it_is
+    ) -> None:
         self._evaluator, self._plan = found.evaluator, found.cost.plan
         self._per_cycle_pj = found.cost.energy_pj / max(found.cost.latency_cycles, 1)
         listed = Listed(found.evaluator.mapper)
@@ -72,7 +81,7 @@ class _Plan:
         for run in parts.tiles:
             problem = listed.problems[id(run.cost.mapping)]
             tile = _Tile(problem, counted(problem, run), run.turns, [run.cost])
-            tile.known.extend(self._searched(tile, mapper))
+            tile.known.extend(self._searched(tile, mapper, nearby))
             self._tiles.append(tile)
 
     def chosen(self, price: float | None) -> dict[str, LayerCost]:
@@ -101,16 +110,17 @@ class _Plan:
         assert not isinstance(cost, Infeasible), "mappings change nothing of what fits"
         return ProvenPlan(other, cost, 0.0)
 
-    def _searched(self, tile: _Tile, mapper: ProblemMapper) -> list[LayerCost]:
-        found = []
+    def _searched(self, tile: _Tile, mapper: ProblemMapper, nearby: Improvement) -> list[LayerCost]:
+        found = [nearby(tile.problem, tile.known[0])]
         for price in _SEARCHED:
             whole = self._leakage_pj + price * self._per_cycle_pj
             # tiles that run side by side share the energy of a cycle
             due = whole * tile.turns / tile.counted
             cycle_pj = max(0.0, due - tile.problem.setup.leakage_pj)
-            cost = mapper(replace(tile.problem, weights=(1.0, 0.0), cycle_pj=cycle_pj))
+            priced = replace(tile.problem, weights=(1.0, 0.0), cycle_pj=cycle_pj)
+            cost = mapper(priced)
             if isinstance(cost, LayerCost):
-                found.append(cost)
+                found.append(nearby(priced, cost))
         return found
 
     def _with(self, mapper: ProblemMapper) -> MemoizedPlanEvaluator:
@@ -118,19 +128,20 @@ class _Plan:
 
 
 def trade_offs(
-    searched: Sequence[ProvenPlan], mapper: ProblemMapper
+    searched: Sequence[ProvenPlan], mapper: ProblemMapper, nearby: Improvement = _as_it_is
 ) -> list[tuple[ProvenPlan, ...]]:
     """Return other software of a design: the same plans with less energy or fewer cycles.
 
     Args:
         searched: the plan of each network with the mappings of least EDP, layer by layer.
         mapper: finds mappings of other objectives.
+        nearby: makes of the mapping of a problem one that is no worse by the problem's objective.
 
     Returns:
         Plans of all networks, the fastest first. None is better than another one in the energy
         and the latency of every network, and they differ by a thousandth at least.
     """
-    plans = [_Plan(found, mapper) for found in searched]
+    plans = [_Plan(found, mapper, nearby) for found in searched]
     choices = [[plan.chosen(price) for plan in plans] for price in (None, *_PRICES)]
     sums = [
         [figure for plan, chosen in zip(plans, one, strict=True) for figure in plan.sums(chosen)]

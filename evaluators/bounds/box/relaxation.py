@@ -261,8 +261,9 @@ class Relaxation:
     ) -> Hardware:
         """Return the relaxed hardware.
 
-        Meshes are made of the most children that each level can have, so that they divide; PEs
-        have one MAC each, since nothing that bounds count depends on the array.
+        Meshes are made of the most children that each level can have, so that they divide. PEs have
+        one MAC each, unless all designs have a single PE and a single buffer before DRAM: what
+        bounds count depends on an array only there.
         """
         structure, template = self._structure, self._template
         mesh = (1, 1)
@@ -286,19 +287,20 @@ class Relaxation:
             for key, formula in structure.effects.items()
         ]
         mac_bits = structure.mac_bits
+        one_array = template.pe_mesh == (1, 1) and outer == 1
         return Hardware(
             name="relaxed",
             technology=template.technology,
             frequency_mhz=self._of(structure.frequency, box).low,
             word_bits=bits,
-            pe_mesh=mesh,
-            array=(1, 1),
+            pe_mesh=(1, 1) if one_array else mesh,
+            array=mesh if one_array else (1, 1),
             levels=tuple(levels),
             dram=template.dram,
             vector_lanes=int(lanes),
             native_batch=int(self._of(structure.native_batch, box).low),
             mac_pj=mac_pj,
-            effects=_plainer(tuple(effects)),
+            effects=_plainer(tuple(effects), one_array),
             mac_bits=None if mac_bits is None else int(self._of(mac_bits, box).low),
         )
 
@@ -343,10 +345,13 @@ class Relaxation:
 
 
 #: effects that only add to costs and that bounds do not know, switched off
-_PLAIN_EFFECTS: Final = {"network": "free", "fill_drain": "none", "drain_reads": "free"}
+_PLAIN_EFFECTS: Final = {"network": "free", "drain_reads": "free"}
 
 
 @lru_cache(maxsize=256)
-def _plainer(effects: tuple[tuple[str, str], ...]) -> Effects:
-    """Return effects, those left out that only add to costs and that bounds do not know."""
-    return Effects(**cast(Any, dict(effects) | _PLAIN_EFFECTS))
+def _plainer(effects: tuple[tuple[str, str], ...], one_array: bool) -> Effects:
+    """Return effects, those left out that only add to costs and that bounds do not know: bounds
+    know how the array of a single PE fills.
+    """
+    filled = {} if one_array else {"fill_drain": "none"}
+    return Effects(**cast(Any, dict(effects) | _PLAIN_EFFECTS | filled))

@@ -18,7 +18,8 @@ from ..level_capacity import ANY, Design
 from ..traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost
 from ..word_prices import BY_INNER, FILLED
 from .tile_extents import Extents
-from .whole_tiles import MACS, Crossed, Whole, whole_cost
+from .tiles_in_tiles import paired_cost
+from .whole_tiles import MACS, Boundary, Crossed, Whole, whole_cost
 
 #: outputs that a tile has for a position are told apart by this factor
 _FINER: Final = 1.5
@@ -274,34 +275,57 @@ def crossing_with(layer: Whole, beside: Beside) -> float:
 
 
 @allocating
-def crossing_whole(layer: Whole, extents: Extents, beside: Beside) -> float:
-    """Return :func:`crossing` for tiles of whole numbers; -1 if it is not known."""
+def _crossed(
+    layer: Whole, b: int, inner: Ints, outer: Ints, taken: Ints, beside: Beside
+) -> Crossed:
+    """Return what crosses the boundary around a level, and note in ``taken[L, 3]`` that this is
+    counted; prices below 0 if it is not known.
+    """
     design, work, levels = layer.design, layer.work, len(layer.design.shared)
+    price, words, kept, owned = np.zeros(4), np.zeros(3), np.empty(3, np.int64), 0.0
+    real = REAL if design.alone and b == levels - 2 and inner[INPUTS] == b else PADDED
+    for t in range(3):
+        v, u = inner[t], outer[t]
+        kept[t] = v != MACS
+        if v < beside.first or u == levels or taken[v, t]:
+            continue
+        if u > b + 1 and not single(design, b + 2):
+            price[:] = -1.0
+            break
+        taken[v, t] = 1
+        _priced(layer, v, u, t, price)
+        words[t] = work.words[real, t]
+        if t == OUTPUTS:
+            owned = min(work.macs, work.words[PADDED, OUTPUTS] * layer.limits.copies[v])
+    if b == beside.where:
+        for t in range(3):
+            price[t] += beside.price[t]
+    return Crossed(price, owned, real, kept, words, beside.serves)
+
+
+@allocating
+def crossing_whole(layer: Whole, extents: Extents, beside: Beside, paired: bool) -> float:
+    """Return :func:`crossing` for tiles of whole numbers; -1 if it is not known.
+
+    With ``paired`` tiles inside the next boundary are parts of those inside the outermost one.
+    """
+    design, levels = layer.design, len(layer.design.shared)
     counts, taken = boundaries(design), np.zeros((levels, 3), np.int64)
-    inner, outer, kept = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
-    price, words, total = np.empty(4), np.empty(3), 0.0
+    none = np.zeros(3, np.int64)
+    nothing = Crossed(np.zeros(4), 0.0, PADDED, none, np.zeros(3), np.ones(3))
+    first, waits, total = Boundary(0, none, nothing), False, 0.0
     for b in range(levels - 2, -1, -1):
         if not counts[b]:
             continue
+        inner, outer = np.empty(3, np.int64), np.empty(3, np.int64)
         keepers(design, b, inner, outer)
-        owned, price[:], words[:] = 0.0, 0.0, 0.0
-        real = REAL if design.alone and b == levels - 2 and inner[INPUTS] == b else PADDED
-        for t in range(3):
-            v, u = inner[t], outer[t]
-            kept[t] = v != MACS
-            if v < beside.first or u == levels or taken[v, t]:
-                continue
-            if u > b + 1 and not single(design, b + 2):
-                return -1.0
-            taken[v, t] = 1
-            _priced(layer, v, u, t, price)
-            words[t] = work.words[real, t]
-            if t == OUTPUTS:
-                owned = min(work.macs, work.words[PADDED, OUTPUTS] * layer.limits.copies[v])
-        if b == beside.where:
-            for t in range(3):
-                price[t] += beside.price[t]
-        total += whole_cost(
-            layer, extents, b, inner, Crossed(price, owned, real, kept, words, beside.serves)
-        )
-    return total
+        at = Boundary(b, inner, _crossed(layer, b, inner, outer, taken, beside))
+        if at.crossed.price[WEIGHTS] < 0.0:
+            return -1.0
+        if waits and single(design, b + 2):
+            total, waits = total + paired_cost(layer, extents, first, at), False
+        elif paired and total == 0.0 and not waits:
+            first, waits = at, True
+        else:
+            total += whole_cost(layer, extents, at)
+    return total + (whole_cost(layer, extents, first) if waits else 0.0)

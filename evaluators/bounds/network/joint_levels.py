@@ -2,7 +2,7 @@
 
 :mod:`..layer_kernel` bounds what each level serves by itself, so each may keep another tensor and
 unroll other loops there. Here one mapping has to do for all of them
-(docs/explanation/bounds_proofs.md, lemmas 12 to 15, and 17).
+(docs/explanation/bounds_proofs.md, lemmas 12 to 15, 17 and 18).
 """
 
 from typing import Final, NamedTuple
@@ -29,7 +29,7 @@ from .crossing_words import (
     nothing_beside,
     single,
 )
-from .tile_extents import extents_of, without_gaps
+from .tile_extents import extents_of, undilated
 from .whole_tiles import MACS, Whole
 
 #: in the place of an axis that may unroll taps: no axis, and several
@@ -46,9 +46,10 @@ class _Asked(NamedTuple):
         taps: the only axis (level x 2 + axis) that may unroll taps, or one of the above.
         children: on that axis.
         outputs: K that may be unrolled among what the level of inputs serves.
-        rows, columns, both: P, Q and their product, in the same way.
+        rows, columns, both: P, Q and their product, at the level of that axis alone.
         channels: C that may be unrolled beside that axis.
         held: weights that may be in use at once.
+        several: MACs that a word of inputs serves by windows, if several axes may unroll taps.
     """
 
     at: Ints
@@ -61,6 +62,7 @@ class _Asked(NamedTuple):
     both: float
     channels: float
     held: float
+    several: float
 
 
 @helper
@@ -73,6 +75,22 @@ def _axis_of_taps(design: Design, long: int) -> int:
                 return _SEVERAL
             found = place
     return found
+
+
+@helper
+def _by_level(design: Design, bounds: Ints, long: int, last: int) -> float:
+    """Return the MACs that a word of inputs serves by windows at most: children of different levels
+    share no windows.
+    """
+    fanout, dims, sent, served = design.fanout, design.dims, design.multicast[INPUTS], 1.0
+    for p in range(last + 1):
+        rows = unrolled(bounds, long & 1 << P, fanout, dims, sent, p, p)
+        columns = unrolled(bounds, long & 1 << Q, fanout, dims, sent, p, p)
+        both = unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, sent, p, p)
+        high = unrolled(bounds, long & 1 << R, fanout, dims, sent, p, p)
+        wide = unrolled(bounds, long & 1 << S, fanout, dims, sent, p, p)
+        served *= sliding_both(rows, columns, both, high, wide)
+    return float(served)
 
 
 @allocating
@@ -91,30 +109,33 @@ def _asked(layer: Whole) -> _Asked:
     for i in range(4):
         price[i] = layer.prices.accesses_pj[at[min(i, OUTPUTS)], BY_MACS, i]
     taps, children, others = _axis_of_taps(design, long), 1, design.dims.copy()
+    fanout, dims, sent, pi = design.fanout, design.dims, design.multicast, at[INPUTS]
+    # children of different levels share no windows
+    first, last = 0, pi
     if taps >= 0:
         children = design.fanout[taps // 2, taps % 2]
         others[taps // 2, taps % 2] = 0
-    fanout, dims, sent, pi = design.fanout, design.dims, design.multicast, at[INPUTS]
+        first, last = taps // 2, min(pi, taps // 2)
     return _Asked(
         at,
         price,
         taps,
         children,
         unrolled(bounds, long & 1 << K, fanout, dims, sent[INPUTS], 0, pi),
-        unrolled(bounds, long & 1 << P, fanout, dims, sent[INPUTS], 0, pi),
-        unrolled(bounds, long & 1 << Q, fanout, dims, sent[INPUTS], 0, pi),
-        unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, sent[INPUTS], 0, pi),
+        unrolled(bounds, long & 1 << P, fanout, dims, sent[INPUTS], first, last),
+        unrolled(bounds, long & 1 << Q, fanout, dims, sent[INPUTS], first, last),
+        unrolled(bounds, long & (1 << P | 1 << Q), fanout, dims, sent[INPUTS], first, last),
         unrolled(bounds, long & 1 << C, fanout, others, sent[OUTPUTS], 0, at[OUTPUTS]),
         held,
+        _by_level(design, bounds, long, pi),
     )
 
 
 @helper
-def _windows(layer: Whole, asked: _Asked, r: int, s: int) -> float:
+def _windows(asked: _Asked, r: int, s: int) -> float:
     """Return the MACs that a word of inputs serves by windows, with so many taps unrolled."""
     if asked.taps == _SEVERAL:
-        served = layer.limits.shares[asked.at[INPUTS], INPUTS] / asked.outputs
-        return float(max(1.0, served))
+        return asked.several
     return float(sliding_both(asked.rows, asked.columns, asked.both, float(r), float(s)))
 
 
@@ -126,7 +147,7 @@ def _served(layer: Whole, asked: _Asked, r: int, s: int, served: Floats) -> None
     if asked.taps == _SEVERAL:
         return
     bounds = layer.bounds
-    served[INPUTS] = min(served[INPUTS], asked.outputs * _windows(layer, asked, r, s))
+    served[INPUTS] = min(served[INPUTS], asked.outputs * _windows(asked, r, s))
     left = 1
     if asked.taps >= 0 and layer.design.dims[asked.taps // 2, asked.taps % 2] >> C & 1:
         left = asked.children // (r * s)
@@ -190,24 +211,24 @@ def _together(layer: Whole) -> float:
     apart = crossing(layer, nothing)
     if apart < 0.0:
         return 0.0
-    in_a_row = without_gaps(bounds, layer.window)
+    whole = undilated(bounds, layer.window)
     extents = extents_of(bounds, layer.window)
-    if in_a_row:
-        apart = max(apart, crossing_whole(layer, extents, nothing))
+    if whole:
+        apart = max(apart, crossing_whole(layer, extents, nothing, beside.where < 0))
     least, crossed, before = np.inf, 0.0, -1.0
     for r in range(1, bounds[R] + 1):
         for s in range(1, bounds[S] + 1):
             if r * s > (asked.children if asked.taps >= 0 else 1):
                 break
-            windows = _windows(layer, asked, r, s)
+            windows = _windows(asked, r, s)
             _served(layer, asked, r, s, served)
             energy = apart + _by_macs(layer, asked, asked.price, served, windows)
             if beside.where >= 0 and energy < least:
                 if windows != before:
                     beside.price[INPUTS] = inputs / windows
                     crossed, before = crossing_with(layer, beside), windows
-                    if in_a_row:
-                        crossed = max(crossed, crossing_whole(layer, extents, beside))
+                    if whole:
+                        crossed = max(crossed, crossing_whole(layer, extents, beside, True))
                 fewer = crossed + _by_macs(layer, asked, rest, served, windows)
                 energy = max(energy, fewer)
             least = min(least, energy)

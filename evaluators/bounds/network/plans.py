@@ -36,10 +36,10 @@ from ..rounding import (
     grains_below,
     whole_cycles,
 )
-from .crossing_kernel import least_crossings
-from .crossings import room_of
-from .gathered import best_corner
 from .inside import inside_costs, on_one_core, waits
+from .maps.crossing_kernel import least_crossings
+from .maps.crossings import room_of
+from .maps.gathered import best_corner
 from .work import Nests, Plans, Work, network_work, remember_in
 
 #: passes of a network that are remembered
@@ -106,6 +106,9 @@ def layer_by_layer_pass(
         design = design._replace(strict=True)
         each = nests.costs(design, prices, uncut=True)
         if joint:
+            if hardware.effects.fill_drain != "none" and hardware.pe_mesh == (1, 1):
+                loading = nests.loading_cycles(design, prices)
+                each[:, CYCLES] = np.maximum(each[:, CYCLES], loading)
             together = nests.joint_energies(design, prices, each[:, CYCLES])
             each[:, ENERGY_PJ] = np.maximum(each[:, ENERGY_PJ], together)
         costs = nests.times @ each
@@ -136,7 +139,7 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
 def closest_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
     """Return :func:`tight_pass_bounds` with what takes up to as long again: the energy of layers
     one by one on all levels together, or what maps between layers cost that the buffer does not
-    hold (docs/explanation/bounds_proofs.md, lemmas 12 to 17).
+    hold (docs/explanation/bounds_proofs.md, lemmas 12 to 19).
     """
     network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
     known, key = network_work(network).closest, (hardware, plans)

@@ -7,7 +7,7 @@ import numpy as np
 
 from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import DILATION, PADDING, SIZE, STRIDE, diagonals
-from archloom.space.workload import N, P, Q, R
+from archloom.space.workload import N, P, Q, R, S
 
 from ...arrays import Floats, Ints
 from ..layer_work import OF_KERNEL, OF_OUTPUTS, REAL, inside_taps
@@ -87,19 +87,10 @@ def _read(bounds: Ints, window: Ints, d: int, tile: int, real: int) -> float:
 
 
 @helper
-def without_gaps(bounds: Ints, window: Ints) -> bool:
-    """Whether blocks of outputs read rows and columns none of which is left out in between.
-
-    Where some are, a block reads more of them than its outputs one by one, and lemma 17 does not
-    hold.
-    """
-    for axis in range(2):
-        several, taps = bounds[P + axis] > 1, bounds[R + axis]
-        if window[axis, DILATION] > 1 and taps > 1:
-            return False
-        if several and window[axis, STRIDE] > taps:
-            return False
-    return True
+def undilated(bounds: Ints, window: Ints) -> bool:
+    """Whether the taps of a window are neighbours; lemma 17 is of such layers."""
+    rows, columns = bounds[R] > 1, bounds[S] > 1
+    return not ((rows and window[0, DILATION] > 1) or (columns and window[1, DILATION] > 1))
 
 
 @allocating

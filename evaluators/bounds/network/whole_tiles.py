@@ -64,7 +64,7 @@ class Crossed(NamedTuple):
     serves: Floats
 
 
-class _Tiles(NamedTuple):
+class Tiles(NamedTuple):
     """Tiles of a layer, as they are looked at.
 
     Attributes:
@@ -84,7 +84,7 @@ class _Tiles(NamedTuple):
 
 
 @helper
-def _largest(some: _Tiles, d: int) -> int:
+def largest(some: Tiles, d: int) -> int:
     """Return the largest extent along K or C that fits, all others as they are; 0 if none does."""
     tile, fits, window = some.tile, some.fits, some.window
     tile[d] = 1
@@ -115,7 +115,7 @@ def _largest(some: _Tiles, d: int) -> int:
 
 
 @helper
-def _weights(some: _Tiles, passes: float) -> float:
+def weights_cost(some: Tiles, passes: float) -> float:
     """Cost of weights that come so many times."""
     bounds, crossed = some.bounds, some.crossed
     every = float(bounds[G]) * bounds[K] * bounds[C] * bounds[R] * bounds[S]
@@ -127,7 +127,7 @@ def _weights(some: _Tiles, passes: float) -> float:
 
 
 @helper
-def _inputs(some: _Tiles, outputs: int, rows: float) -> float:
+def inputs_cost(some: Tiles, outputs: int, rows: float) -> float:
     """Cost of inputs for tiles of so many output channels, where blocks read so many words of a
     channel together.
     """
@@ -142,7 +142,7 @@ def _inputs(some: _Tiles, outputs: int, rows: float) -> float:
 
 
 @helper
-def _outputs(some: _Tiles, passes: float) -> float:
+def outputs_cost(some: Tiles, passes: float) -> float:
     """Cost of results that leave so many times."""
     bounds, crossed, price = some.bounds, some.crossed, some.crossed.price
     every = float(bounds[N]) * bounds[G] * bounds[K] * bounds[P] * bounds[Q]
@@ -151,65 +151,67 @@ def _outputs(some: _Tiles, passes: float) -> float:
 
 
 @helper
-def _sums_stay(some: _Tiles, useless: float) -> float:
+def sums_stay(some: Tiles, useless: float) -> float:
     """Return the least cost if results stay while channels and taps of inputs change."""
     extents, tile, real = some.extents, some.tile, some.crossed.real
     size, tiles, rows = extents.size, extents.tiles, extents.rows[real, OF_OUTPUTS]
     tile[:] = 1
-    outputs, least = _outputs(some, 1.0), useless
+    outputs, least = outputs_cost(some, 1.0), useless
     for n in range(extents.places[N]):
         for p in range(extents.places[P]):
             for q in range(extents.places[Q]):
                 passes = tiles[N, n] * tiles[P, p] * tiles[Q, q]
-                paid = outputs + _weights(some, passes)
+                paid = outputs + weights_cost(some, passes)
                 read = rows[0, p] * rows[1, q]
-                if paid + _inputs(some, some.bounds[K], 0.0) >= least:
+                if paid + inputs_cost(some, some.bounds[K], 0.0) >= least:
                     # smaller tiles cost more
                     break
-                if paid + _inputs(some, some.bounds[K], read) >= least:
+                if paid + inputs_cost(some, some.bounds[K], read) >= least:
                     continue
                 tile[N], tile[P], tile[Q] = size[N, n], size[P, p], size[Q, q]
-                channels = _largest(some, K)
+                channels = largest(some, K)
                 if channels:
-                    least = min(least, paid + _inputs(some, channels, read))
+                    least = min(least, paid + inputs_cost(some, channels, read))
     return least
 
 
 @helper
-def _weights_stay(some: _Tiles, useless: float) -> float:
+def weights_stay(some: Tiles, useless: float) -> float:
     """Return the least cost if weights stay while images and positions change."""
     extents, tile, real = some.extents, some.tile, some.crossed.real
     size, tiles, rows = extents.size, extents.tiles, extents.rows[real, OF_KERNEL]
     tile[:] = 1
-    weights, least = _weights(some, 1.0), useless
+    weights, least = weights_cost(some, 1.0), useless
     for r in range(extents.places[R]):
         for s in range(extents.places[S]):
             for c in range(extents.places[C]):
                 passes = tiles[C, c] * tiles[R, r] * tiles[S, s]
-                paid, read = weights + _outputs(some, passes), rows[0, r] * rows[1, s]
-                if paid + _inputs(some, some.bounds[K], read) >= least:
+                paid, read = weights + outputs_cost(some, passes), rows[0, r] * rows[1, s]
+                if paid + inputs_cost(some, some.bounds[K], read) >= least:
                     break
                 tile[C], tile[R], tile[S] = size[C, c], size[R, r], size[S, s]
-                channels = _largest(some, K)
+                channels = largest(some, K)
                 if channels:
-                    least = min(least, paid + _inputs(some, channels, read))
+                    least = min(least, paid + inputs_cost(some, channels, read))
     return least
 
 
 @helper
-def _slid(some: _Tiles, p: int, q: int) -> float:
+def slid(some: Tiles, p: int, q: int) -> float:
     """Cost of inputs beyond each word once, if tiles of these extents fetch them: windows slide
-    along rows or along columns, not along both.
+    along rows or along columns, not along both. Where strides exceed taps nothing slides, and
+    small tiles fetch fewer of the rows in between.
     """
     bounds, crossed = some.bounds, some.crossed
     rows = some.extents.rows[crossed.real, OF_OUTPUTS]
-    read = min(rows[0, p] * rows[1, 0], rows[0, 0] * rows[1, q])
+    slid = rows[0, p] * min(rows[1, 0], rows[1, q])
+    read = min(slid, min(rows[0, 0], rows[0, p]) * rows[1, q])
     words = float(bounds[N]) * bounds[G] * bounds[C] * read
     return float(crossed.price[INPUTS] * max(0.0, words - crossed.words[INPUTS]))
 
 
 @helper
-def _inputs_stay(some: _Tiles, useless: float) -> float:
+def inputs_stay(some: Tiles, useless: float) -> float:
     """Return the least cost if inputs stay while output channels change."""
     extents, tile, bounds = some.extents, some.tile, some.bounds
     size, tiles, least = extents.size, extents.tiles, useless
@@ -221,16 +223,16 @@ def _inputs_stay(some: _Tiles, useless: float) -> float:
             for n in range(extents.places[N]):
                 for p in range(extents.places[P]):
                     for q in range(extents.places[Q]):
-                        paid = inputs + _weights(some, tiles[N, n] * tiles[P, p] * tiles[Q, q])
-                        if paid + _outputs(some, taps) >= least:
+                        paid = inputs + weights_cost(some, tiles[N, n] * tiles[P, p] * tiles[Q, q])
+                        if paid + outputs_cost(some, taps) >= least:
                             break
-                        paid += _slid(some, p, q)
+                        paid += slid(some, p, q)
                         tile[N], tile[P], tile[Q] = size[N, n], size[P, p], size[Q, q]
                         tile[R], tile[S] = size[R, r], size[S, s]
-                        channels = _largest(some, C)
+                        channels = largest(some, C)
                         if channels:
                             passes = taps * -(-bounds[C] // channels)
-                            least = min(least, paid + _outputs(some, passes))
+                            least = min(least, paid + outputs_cost(some, passes))
     return least
 
 
@@ -269,7 +271,7 @@ def _add_private(layer: Whole, v: int, t: int, apart: float, inputs: int, fits: 
 
 
 @helper
-def _add_fits(layer: Whole, b: int, fits: Fits) -> None:
+def add_fits(layer: Whole, b: int, fits: Fits) -> None:
     """Fill what tiles inside the boundary around a level must fit, whatever stays."""
     design, limits, p = layer.design, layer.limits, b + 1
     fits.number[0] = 0
@@ -288,7 +290,7 @@ def _add_fits(layer: Whole, b: int, fits: Fits) -> None:
 
 
 @helper
-def _add_stays(layer: Whole, b: int, v: int, t: int, fits: Fits) -> None:
+def add_stays(layer: Whole, b: int, v: int, t: int, fits: Fits) -> None:
     """Ask that a tensor that stays fits the level further inside that keeps it."""
     apart = layer.limits.apart[v, b + 1, t]
     if layer.design.shared[v] < np.inf:
@@ -297,34 +299,54 @@ def _add_stays(layer: Whole, b: int, v: int, t: int, fits: Fits) -> None:
     _add_private(layer, v, t, apart, TOUCHED, fits)
 
 
-@allocating
-def whole_cost(layer: Whole, extents: Extents, b: int, inner: Ints, crossed: Crossed) -> float:
-    """Return what the words that cross the boundary around a level cost at the least.
+class Boundary(NamedTuple):
+    """A boundary between levels.
 
-    Args:
-        layer: that runs whole.
-        extents: that its tiles may have.
-        b: the level.
+    Attributes:
+        b: the level that it is around.
         inner: int64[3], which level keeps each tensor next inside.
-        crossed: the words.
+        crossed: the words that cross it.
     """
-    room = 4 * len(layer.design.shared) + 4
+
+    b: int
+    inner: Ints
+    crossed: Crossed
+
+
+@allocating
+def tiles_at(layer: Whole, extents: Extents, at: Boundary) -> Tiles:
+    """Return the tiles inside a boundary, with what they must fit whatever stays."""
+    room = 4 * len(layer.design.shared) + 8
     fits = Fits(
         np.zeros(1, np.int64), np.empty((room, 3)), np.empty(room), np.empty(room, np.int64)
     )
-    some = _Tiles(layer.bounds, layer.window, extents, crossed, fits, np.empty(8, np.int64))
-    _add_fits(layer, b, fits)
-    count, least = fits.number[0], np.inf
+    add_fits(layer, at.b, fits)
+    return Tiles(layer.bounds, layer.window, extents, at.crossed, fits, np.empty(8, np.int64))
+
+
+@helper
+def stays_cost(layer: Whole, some: Tiles, at: Boundary, t: int, useless: float) -> float:
+    """Return the least cost of what crosses if a tensor stays, no more than ``useless``."""
+    count = some.fits.number[0]
+    if at.inner[t] != at.b:
+        add_stays(layer, at.b, at.inner[t], t, some.fits)
+    if t == OUTPUTS:
+        least = sums_stay(some, useless)
+    elif t == WEIGHTS:
+        least = weights_stay(some, useless)
+    else:
+        least = inputs_stay(some, useless)
+    some.fits.number[0] = count
+    return float(least)
+
+
+@allocating
+def whole_cost(layer: Whole, extents: Extents, at: Boundary) -> float:
+    """Return what the words that cross a boundary cost at the least, if a layer runs whole in
+    tiles of these extents.
+    """
+    some, least = tiles_at(layer, extents, at), np.inf
     for t in (OUTPUTS, WEIGHTS, INPUTS):
-        if not crossed.kept[t]:
-            continue
-        fits.number[0] = count
-        if inner[t] != b:
-            _add_stays(layer, b, inner[t], t, fits)
-        if t == OUTPUTS:
-            least = _sums_stay(some, least)
-        elif t == WEIGHTS:
-            least = _weights_stay(some, least)
-        else:
-            least = _inputs_stay(some, least)
+        if at.crossed.kept[t]:
+            least = stays_cost(layer, some, at, t, least)
     return float(least)

@@ -21,9 +21,10 @@ from ..level_capacity import Design, Shares, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
 from ..word_prices import Prices
-from .crossings import Crossing, crossings, figures_of
-from .gathered import Gathered, gathered_maps, words_between
+from .array_loads import loading_cycles
 from .joint_levels import joint_energies
+from .maps.crossings import Crossing, crossings, figures_of
+from .maps.gathered import Gathered, gathered_maps, words_between
 from .mesh.corners import mesh_corners
 from .ways_to_keep import ways_to_keep
 from .whole_steps import whole_shares
@@ -137,23 +138,34 @@ class Nests(NamedTuple):
         costs = self.costs(kept, prices, uncut=True)
         joint = self._joint(kept, prices, every, costs[:, CYCLES])
         costs[:, ENERGY_PJ] = np.maximum(costs[:, ENERGY_PJ], joint)
-        batch = self._batch(kept, every)
+        batch = self._whole(kept)
         return mesh_corners(kept, prices, batch, self.bounds, self.windows, costs)
-
-    def _batch(self, design: Design, rows: Ints) -> LayerBatch:
-        unused = np.empty((1, 1, 1, 1))
-        works = Works(*(of[rows] for of in self.works))
-        shares = Shares(*(of[rows] for of in self._shares(design, True)))
-        return LayerBatch(works, shares, unused, unused, np.zeros(len(design.shared), np.int64))
 
     def _joint(self, design: Design, prices: Prices, rows: Ints, cycles: Floats) -> Floats:
         """Return float64[n], the same of some layers on a design that leaves no such choice."""
-        batch = self._batch(design, rows)
+        batch = self._whole(design, rows)
         bounds, windows = self.bounds[rows], self.windows[rows]
         found: Floats = joint_energies(
             design, prices, batch, bounds, windows, np.ascontiguousarray(cycles)
         )
         return found
+
+    def loading_cycles(self, design: Design, prices: Prices) -> Floats:
+        """Return float64[B], cycles that layers which run whole take at least on one array that
+        has to be loaded; 0 where levels may be bypassed, or zeros spare cycles.
+        """
+        if (design.may != design.must).any() or prices.busy < 1.0:
+            return np.zeros(len(self.bounds))
+        found: Floats = loading_cycles(design, prices, self._whole(design), self.bounds)
+        return found
+
+    def _whole(self, design: Design, rows: Ints | None = None) -> LayerBatch:
+        """Return the layers, or some, as they run whole, without what it costs to fill levels."""
+        unused, missing = np.empty((1, 1, 1, 1)), np.zeros(len(design.shared), np.int64)
+        works, shares = self.works, self._shares(design, True)
+        if rows is not None:
+            works, shares = Works(*(of[rows] for of in works)), Shares(*(of[rows] for of in shares))
+        return LayerBatch(works, shares, unused, unused, missing)
 
     def _shares(self, design: Design, uncut: bool) -> Shares:
         meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))

@@ -2,7 +2,8 @@
 
 Read ``search.py``: it begins at the best mapping with exact factors. ``mesh_steps.py`` has the
 fewest steps on a mesh, a bound and where to look; ``enumeration.py`` prices all mappings of a small
-problem, which is a proof, one after another (``trial.py``).
+problem, which is a proof, one after another (``trial.py``). ``nearby.py`` improves a mapping that
+is known, whatever found it.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .nearby import best_nearby as best_nearby
     from .search import best_imperfect as best_imperfect
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

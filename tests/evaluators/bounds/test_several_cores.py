@@ -10,7 +10,7 @@ import pytest
 
 from archloom.evaluators.bounds.needed_outputs import needed
 from archloom.evaluators.bounds.network import plans as plans_module
-from archloom.evaluators.bounds.network.gathered import best_corner, gathered_maps
+from archloom.evaluators.bounds.network.maps.gathered import best_corner, gathered_maps
 from archloom.evaluators.bounds.network.plans import any_plan_bound
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost

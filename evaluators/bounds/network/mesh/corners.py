@@ -20,7 +20,7 @@ from ...level_capacity import Design, limits_in, tiles_of
 from ...rounding import ROUNDING
 from ...word_prices import Prices
 from ..crossing_words import crossing, crossing_whole, nothing_beside
-from ..tile_extents import extents_of, without_gaps
+from ..tile_extents import extents_of, undilated
 from ..whole_tiles import Whole
 from .moved_words import (
     Counted,
@@ -177,6 +177,18 @@ def _closer(bounds: Ints, window: Ints) -> Ints:
     return closer
 
 
+@helper
+def _in_a_row(bounds: Ints, window: Ints) -> bool:
+    """Whether blocks of results read rows and columns none of which is left out in between."""
+    for axis in range(2):
+        several, taps = bounds[P + axis] > 1, bounds[R + axis]
+        if window[axis, DILATION] > 1 and taps > 1:
+            return False
+        if several and window[axis, STRIDE] > taps:
+            return False
+    return True
+
+
 @compiled
 def mesh_corners(
     design: Design,
@@ -201,14 +213,14 @@ def mesh_corners(
     for i in range(count):
         own = least[i : i + 1]
         window = _closer(bounds[i], windows[i])
-        if mesh_of(design) >= 0 and without_gaps(bounds[i], window):
+        if mesh_of(design) >= 0 and _in_a_row(bounds[i], window):
             work, limits = one_work(batch.works, i), limits_in(batch.shares, i, tiles)
             layer = Whole(design, prices, work, limits, bounds[i], windows[i])
             beside = nothing_beside(len(design.shared), 1)
             beyond = crossing(layer, beside)
-            if without_gaps(bounds[i], windows[i]):
+            if undilated(bounds[i], windows[i]):
                 extents = extents_of(bounds[i], windows[i])
-                beyond = max(beyond, crossing_whole(layer, extents, beside))
+                beyond = max(beyond, crossing_whole(layer, extents, beside, False))
             if beyond >= 0.0:
                 layer = Whole(design, prices, work, limits, bounds[i], window)
                 own = _corners(layer, beyond, least[i, ENERGY_PJ], least[i, CYCLES])

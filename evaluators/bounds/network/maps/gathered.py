@@ -13,7 +13,7 @@ import numpy as np
 
 from archloom.space.workload import Layer, Network, is_input
 
-from ...arrays import Floats
+from ....arrays import Floats
 
 
 class Gathered(NamedTuple):

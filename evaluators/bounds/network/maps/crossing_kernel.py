@@ -7,7 +7,7 @@ import numpy as np
 
 from archloom.evaluators.jit import compiled, helper
 
-from ...arrays import Floats
+from ....arrays import Floats
 
 #: figures of a crossing, of all images of a pass: words of the reader's operands; words that DRAM
 #: moves if the map crosses it, but for what leaves anyway; images; whether results of the reader

@@ -16,7 +16,7 @@ from archloom.space.fusion import computations
 from archloom.space.hardware import Hardware
 from archloom.space.workload import TENSORS, Layer, Network
 
-from ...arrays import Floats
+from ....arrays import Floats
 from .crossing_kernel import (
     FETCHED,
     FIGURES,
@@ -129,7 +129,7 @@ def _made_again(
 
 def figures_of(network: Network, found: Sequence[Crossing]) -> Floats:
     """Return float64[E, 9], figures of some crossings of a network as
-    :func:`archloom.evaluators.bounds.network.crossing_kernel.least_crossings` takes them."""
+    :func:`archloom.evaluators.bounds.network.maps.crossing_kernel.least_crossings` takes them."""
     figures = np.zeros((len(found), FIGURES))
     for row, one in zip(figures, found, strict=True):
         maker, reader = network.layers[one.maker], network.layers[one.reader]
