@@ -12,7 +12,6 @@ from functools import partialmethod
 from typing import Any, Final
 
 from numba.core import cgutils, ir, lowering, types
-from numba.core.callconv import CPUCallConv, excinfo_ptr_t
 from numba.core.compiler_machinery import register_pass
 from numba.core.postproc import PostProcessor
 from numba.core.runtime.context import NRTContext
@@ -21,7 +20,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.cpython.builtins import do_minmax
 from numba.cpython.slicing import fix_index
 
-from .references import Reference, empty_place, load_word, place_of_field
+from .references import Reference, load_word, place_of_field
 from .short_forms import ShortForms, is_plain, short_forms, step_of
 
 #: records begin at a word
@@ -35,6 +34,9 @@ _PAIR: Final = {"pair_first": 0, "pair_second": 1}
 
 #: by function of Python's, whether a number is chosen rather than another
 _CHOICES: Final[dict[Any, Any]] = {max: operator.gt, min: operator.lt}
+
+#: operators of which there are others where the right operand is a constant
+_POWERS: Final = (operator.pow, operator.ipow)
 
 
 class _Lower(lowering.Lower):  # type: ignore[misc]
@@ -100,6 +102,27 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             if is_first is not None and not (expr.kws or expr.vararg):
                 return self._chosen(resty, expr, is_first)
         return super().lower_expr(resty, expr)
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        """Write an operation of two numbers; numba looks three times for one with a constant.
+
+        Only powers have such forms.
+        """
+        kinds = [types.unliteral(self.typeof(one.name)) for one in (expr.lhs, expr.rhs)]
+        plain = all(isinstance(kind, types.Number | types.Boolean) for kind in kinds)
+        if not plain or op in _POWERS:
+            return super().lower_binop(resty, expr, op)
+        signature = self.fndesc.calltypes[expr]
+        values = [
+            self.context.cast(self.builder, self.loadvar(one.name), self.typeof(one.name), kind)
+            for one, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
+        ]
+        typing = self.context.typing_context
+        function = typing.resolve_value_type(op)
+        # which was asked for, and is remembered, when types were inferred
+        given = typing.resolve_function_type(function, signature.args, {})
+        value = self.context.get_function(function, given)(self.builder, values)
+        return self.context.cast(self.builder, value, signature.return_type, resty)
 
     def _chosen(self, resty: Any, expr: Any, is_first: Any) -> Any:
         """Write ``max`` or ``min`` of some numbers, which numba makes a tuple of for a call."""
@@ -276,15 +299,13 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
 @contextmanager
 def looking_less() -> Iterator[None]:
     """Let numba look for what lives where, and for references, only where somebody asks."""
-    run, meminfos, call = PostProcessor.run, NRTContext.get_meminfos, CPUCallConv.call_function
+    run, meminfos = PostProcessor.run, NRTContext.get_meminfos
     PostProcessor.run = partialmethod(_run, run)
     NRTContext.get_meminfos = partialmethod(_meminfos, meminfos)
-    CPUCallConv.call_function = _call
     try:
         yield
     finally:
         PostProcessor.run, NRTContext.get_meminfos = run, meminfos
-        CPUCallConv.call_function = call
 
 
 def _run(found: Any, run: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
@@ -296,28 +317,6 @@ def _run(found: Any, run: Any, emit_dels: bool = False, extend_lifetimes: bool =
     else:
         code.blocks = canonicalize_cfg(code.blocks)
         code.generator_info = None
-
-
-def _call(
-    convention: Any,
-    builder: Any,
-    callee: Any,
-    result: Any,
-    kinds: Any,
-    args: Any,
-    attrs: tuple[str, ...] | None = None,
-) -> tuple[Any, Any]:
-    """Stand in for numba's ``call_function``, which fills the result's place with zeros, twice.
-
-    A callee that fails leaves nothing there, and then nobody reads it.
-    """
-    place = empty_place(builder, convention.get_return_type(result).pointee)
-    fault = cgutils.alloca_once(builder, excinfo_ptr_t, name="excinfo")
-    given = convention._get_arg_packer(kinds).as_arguments(builder, args)
-    code = builder.call(callee, [place, fault, *given], attrs=attrs or ())
-    status = convention._get_return_status(builder, code, builder.load(fault))
-    found = convention.context.get_returned_value(builder, result, builder.load(place))
-    return status, found
 
 
 def _has_with(block: Any) -> bool:

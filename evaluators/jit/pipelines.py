@@ -8,6 +8,7 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
+from .calls import checking_less
 from .libraries import KernelLibrary, PartLibrary, making_parts
 from .lowering import PartLowering, looking_less
 from .passes import INSTEAD
@@ -41,7 +42,7 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, and all that it needs as parts."""
-        with making_parts(*self._contexts), looking_less(), unwatched():
+        with making_parts(*self._contexts), looking_less(), checking_less(), unwatched():
             return super().compile_extra(func)
 
 
