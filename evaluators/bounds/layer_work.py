@@ -179,7 +179,7 @@ def work_of(bounds: Ints, window: Ints) -> Work:
     return Work(macs, reuse, words, sides, rates)
 
 
-@compiled
+@compiled(brief=True)
 def works_of(bounds: Ints, windows: Ints) -> Works:
     """Return the works of layers with loop bounds ``bounds[B, 8]`` and ``windows[B, 2, 4]``."""
     count = len(bounds)

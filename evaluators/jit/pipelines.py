@@ -31,11 +31,13 @@ _DEFAULTS: Final = Flags().values()
 class KernelCompiler(Compiler):  # type: ignore[misc]
     """Compiles a kernel, which Python calls."""
 
+    brief = False
+
     # the order of arguments is numba's
     def __init__(
         self, typing: Any, target: Any, _: Any, args: Any, result: Any, flags: Any, kinds: Any
     ) -> None:
-        library = KernelLibrary(target.codegen(), "kernel")
+        library = KernelLibrary(target.codegen(), "kernel", brief=self.brief)
         library.enable_object_caching()
         super().__init__(typing, target, library, got(args), result, _Flags(flags), kinds)
         self._contexts = typing, target
@@ -44,6 +46,12 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
         """Compile a function, and all that it needs as parts."""
         with making_parts(*self._contexts), looking_less(), checking_less(), unwatched():
             return super().compile_extra(func)
+
+
+class BriefCompiler(KernelCompiler):
+    """Compiles a kernel that has little to gain where loops are unrolled and vectorised."""
+
+    brief = True
 
 
 class PartCompiler(Compiler):  # type: ignore[misc]

@@ -244,7 +244,7 @@ def _price(setup: KernelInputs, keep: Flags, found: Workspace) -> tuple[float, f
     return energy, chip, dram
 
 
-@lean
+@lean(brief=True)
 def evaluate_one(
     setup: KernelInputs, loops: Ints, keep: Flags, found: Workspace
 ) -> tuple[int, float, float, float]:
@@ -286,7 +286,7 @@ def _with_array(setup: KernelInputs, loops: Ints, keep: Flags, steps: int, chip:
     return chip
 
 
-@compiled
+@compiled(brief=True)
 def add_to_sums(
     setup: KernelInputs, loops: Ints, keep: Flags, found: Workspace
 ) -> tuple[float, float]:
@@ -317,7 +317,7 @@ def begin_sums_before(counts: Ints, keep: Flags, top: int) -> None:
             counts[level, OUTPUTS, FILLS] += touched if level < top else 0
 
 
-@compiled
+@compiled(brief=True)
 def evaluate_batch(
     setup: KernelInputs, loops: Ints, keep: Flags
 ) -> tuple[NDArray[np.int8], Floats, Floats, Floats]:

@@ -83,7 +83,7 @@ def least_weight_words(
     return int(_least_weight_words(group.record, sizes, weights))
 
 
-@compiled
+@compiled(brief=True)
 def _least_weight_words(group: GroupRecord, sizes: Ints, weights: WeightPlaces) -> int:
     whole, tiles = sizes[0], sizes[1:]
     for keep in (True, False):

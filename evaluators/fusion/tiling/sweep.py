@@ -176,7 +176,7 @@ def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
     return start, end
 
 
-@compiled
+@compiled(brief=True)
 def swept(
     edges: Ints,
     first: Ints,

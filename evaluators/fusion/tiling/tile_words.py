@@ -166,7 +166,7 @@ def _maps(shape: GroupShape, last: Ints) -> Ints:
     return maps
 
 
-@compiled
+@compiled(brief=True)
 def tile_sizes(rows: Ints, columns: Ints) -> Ints:
     """Return int64[4, n], the layer, rows, columns and number in an image of all tiles of a size.
 
@@ -186,7 +186,7 @@ def tile_sizes(rows: Ints, columns: Ints) -> Ints:
     return found[:, :n].copy()
 
 
-@compiled
+@compiled(brief=True)
 def _axis_tiles(
     group: GroupRecord, axis: int, length: int, tile: int, keep: bool
 ) -> tuple[Ints, Ints, Ints]:
@@ -279,7 +279,7 @@ def _held(
     )
 
 
-@compiled
+@compiled(brief=True)
 def tile_words(
     group: GroupRecord,
     rows: Ints,

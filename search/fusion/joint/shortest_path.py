@@ -288,7 +288,7 @@ def _least_sums(graph: _Graph, active: Ints) -> tuple[float, float]:
     return energy, latency
 
 
-@compiled
+@compiled(brief=True)
 def _least_product(graph: _Graph, active: Ints) -> tuple[Ints, float, float, Floats]:
     """Return int64[2, S], edges and rows of the path of least product, its energy and latency, and
     float64[n, 2], weights for which shortest paths were found.

@@ -84,7 +84,7 @@ def _next(bound: int, used: Ints, children: Ints, may: Flags, factor: Ints) -> b
     return False
 
 
-@compiled
+@compiled(brief=True)
 def _most_parallel(bounds: Ints, children: Ints, allowed: Flags) -> int:
     """Go through the dimensions with all products of factors that the axes can have so far.
 

@@ -356,7 +356,7 @@ def _keep(setup: KernelInputs, keep: Flags, way: int) -> bool:
     return way == 0
 
 
-@compiled
+@compiled(brief=True)
 def enumerate_all(
     setup: KernelInputs, trial: Trial, room: ImperfectRoom, floor: Floor, most: int
 ) -> bool:

@@ -119,7 +119,7 @@ def _left(meshes: Meshes, used: Ints, i: int, way: Ints) -> float:
     return left
 
 
-@compiled
+@compiled(brief=True)
 def least_steps(meshes: Meshes, covers: Ints, steps: Floats, enough: float) -> float:
     """Return steps that no nest takes less than, whatever its factors.
 

@@ -154,7 +154,7 @@ def least_costs(
     return costs
 
 
-@compiled
+@compiled(brief=True)
 def bare_lattice(setup: KernelInputs, subproblem: Subproblem) -> Lattice:
     """Prepare a subproblem and return its tiles."""
     _, _, total = prepare(setup, subproblem)

@@ -76,7 +76,7 @@ def numbers_of(outer: OuterLevels, subproblem: Subproblem, lattice: Lattice, num
         next_tile(lattice, at, tau)
 
 
-@compiled
+@compiled(brief=True)
 def outer_levels_of(
     setup: KernelInputs,
     subproblem: Subproblem,
