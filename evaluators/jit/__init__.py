@@ -21,7 +21,13 @@ if TYPE_CHECKING:
         compile_ahead as compile_ahead,
         missing as missing,
     )
-    from .copies import copy_row as copy_row, copy_table as copy_table
+    from .copies import (
+        copy_row as copy_row,
+        copy_table as copy_table,
+        descending as descending,
+        fill_row as fill_row,
+        fill_table as fill_table,
+    )
     from .decorators import (
         allocating as allocating,
         compiled as compiled,

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import partialmethod
 from typing import Any, Final
 
-from llvmlite import ir
 from numba.core import base, cgutils, types
 from numba.core.callconv import RETCODE_NONE, RETCODE_OK, CPUCallConv, excinfo_ptr_t
 from numba.core.lowering import BaseLower
@@ -127,7 +126,9 @@ def _result(
     return code, found
 
 
-def _return_value(context: Any, numbas: Callable[..., Any], builder: Any, kind: Any, value: Any) -> Any:
+def _return_value(
+    context: Any, numbas: Callable[..., Any], builder: Any, kind: Any, value: Any
+) -> Any:
     """Stand in for numba's ``get_return_value``, which takes a record apart and puts it together
     again, word by word."""
     if value.type == context.data_model_manager[kind].get_return_type():

@@ -218,7 +218,7 @@ def swept(
             base = min(base, lo)
         made = base
         for i in range(tiles):
-            lo, hi = wanted[i]
+            lo, hi = wanted[i, 0], wanted[i, 1]
             before, made = made, max(made, hi)
             have[u, i] = made - base
             if keep:

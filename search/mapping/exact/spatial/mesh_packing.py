@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Flags, Ints
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import compiled, copy_table, helper
 from archloom.evaluators.loopnest import KernelInputs, X, Y
 
 #: products that there is room for at first: what the system must clear takes longer than to find
@@ -73,7 +73,7 @@ def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
             if place(setup, level, spread, x, taken):
                 if count == len(found):
                     more = np.empty((min(most + 1, 4 * count), 8), np.int64)
-                    more[:count] = found
+                    copy_table(more, found)
                     found = more
                 for i in range(8):
                     found[count, i] = spread[i]
