@@ -1,8 +1,8 @@
 """Parts that copy and fill arrays, and sort a few numbers.
 
 ``to[:] = of`` does the same, but numba compiles with it what looks for arrays that overlap, and for
-shapes that differ, with the text of the error: more code than most kernels are made of. ``to[:] = value`` and
-``np.argsort`` compile many times what they do here, too.
+shapes that differ, with the text of the error: more code than most kernels are made of.
+``to[:] = value`` and ``np.argsort`` compile into many times what they do here, too.
 """
 
 from typing import Any

@@ -8,11 +8,13 @@ instructions, of which LLVM leaves five. It looks for references to count in eac
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partialmethod
+from functools import partialmethod, reduce
 from typing import Any, Final
 
+from llvmlite import ir as llvm
 from numba.core import cgutils, ir, lowering, types
 from numba.core.compiler_machinery import register_pass
+from numba.core.imputils import impl_ret_borrowed
 from numba.core.postproc import PostProcessor
 from numba.core.runtime.context import NRTContext
 from numba.core.transforms import canonicalize_cfg
@@ -21,13 +23,13 @@ from numba.cpython.builtins import do_minmax
 from numba.cpython.slicing import fix_index
 
 from .references import Reference, load_word, place_of_field
-from .short_forms import ShortForms, is_plain, short_forms, step_of
+from .short_forms import ShortForms, is_plain, is_row, short_forms, step_of
 
 #: records begin at a word
 _WORD_BYTES: Final = 8
 
 #: places in the structure of an array
-_MEMINFO, _DATA, _SHAPE = 0, 4, 5
+_MEMINFO, _PARENT, _ITEMSIZE, _DATA, _SHAPE, _STRIDES = 0, 1, 3, 4, 5, 6
 
 #: parts of a step of a loop
 _PAIR: Final = {"pair_first": 0, "pair_second": 1}
@@ -94,7 +96,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             kind = (types.int64, types.boolean)[at]
             value = self._known[expr.value.name][at]
             return self.context.cast(self.builder, value, kind, resty)
-        if expr.op == "static_getitem" and self._is_plain(expr.value, expr.index_var):
+        if expr.op == "static_getitem" and self._is_short(resty, expr.value, expr.index_var):
             signature = self.fndesc.calltypes[expr]
             return self.lower_getitem(resty, expr, expr.value, expr.index_var, signature)
         if expr.op == "call" and len(expr.args) > 1:
@@ -139,6 +141,12 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         if index is None:
             return False
         return is_plain(self.typeof(array.name), self.typeof(index.name))
+
+    def _is_short(self, result: Any, array: Any, index: Any) -> bool:
+        if index is None:
+            return False
+        kind, at = self.typeof(array.name), self.typeof(index.name)
+        return is_plain(kind, at) or is_row(kind, at, result)
 
     def _remember_field(self, name: str, expr: Any) -> None:
         """Keep the address of a field of a record."""
@@ -194,10 +202,11 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
 
     def lower_getitem(self, result: Any, expr: Any, of: Any, index: Any, signature: Any) -> Any:
         """Load an item of an array."""
-        place = self._place(of, index)
+        place, kind = self._place(of, index), self.typeof(of.name)
+        if place is None and is_row(kind, self.typeof(index.name), result):
+            return self._row(result, of, index)
         if place is None:
             return super().lower_getitem(result, expr, of, index, signature)
-        kind = self.typeof(of.name)
         item = self.context.unpack_value(self.builder, kind.dtype, place, align=_align(kind))
         return self.context.cast(self.builder, item, kind.dtype, result)
 
@@ -218,15 +227,37 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         kind, at = self.typeof(array.name), self.typeof(index.name)
         if not is_plain(kind, at):
             return None
+        word = self._words_of(array.name)
+        return self.builder.gep(word(_DATA), [self._offset(index, word)])
+
+    def _row(self, kind: Any, array: Any, index: Any) -> Any:
+        """Return what lies at the first indices of an array in C's order."""
         builder, word = self.builder, self._words_of(array.name)
+        first = self.typeof(array.name).ndim - kind.ndim
+        sizes = [word(_SHAPE, first + axis) for axis in range(kind.ndim)]
+        many = reduce(builder.mul, sizes)
+        offset = builder.mul(self._offset(index, word), many)
+        place = builder.gep(word(_DATA), [offset])
+        row = llvm.Constant(self.context.get_value_type(kind), llvm.Undefined)
+        parts = (word(_MEMINFO), word(_PARENT), many, word(_ITEMSIZE), place)
+        for at, value in enumerate(parts):
+            row = builder.insert_value(row, value, at)
+        for axis, size in enumerate(sizes):
+            row = builder.insert_value(row, size, (_SHAPE, axis))
+            row = builder.insert_value(row, word(_STRIDES, first + axis), (_STRIDES, axis))
+        return impl_ret_borrowed(self.context, builder, kind, row)
+
+    def _offset(self, index: Any, word: Callable[..., Any]) -> Any:
+        """Return at how many items, or rows, an index lies."""
+        builder, at = self.builder, self.typeof(index.name)
+        kinds = at.types if isinstance(at, types.BaseTuple) else (at,)
         if index.name in self._forms.indices:
             given = self._known[index.name]
         elif isinstance(at, types.BaseTuple):
             value = self.loadvar(index.name)
-            given = [builder.extract_value(value, axis) for axis in range(kind.ndim)]
+            given = [builder.extract_value(value, axis) for axis in range(len(kinds))]
         else:
             given = [self.loadvar(index.name)]
-        kinds = at.types if isinstance(at, types.BaseTuple) else (at,)
         offset = None
         for axis, (one, here) in enumerate(zip(kinds, given, strict=True)):
             may_be_negative = one.signed and getattr(one, "literal_value", -1) < 0
@@ -236,7 +267,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             if may_be_negative:
                 here = fix_index(builder, here, size)
             offset = here if offset is None else builder.add(builder.mul(offset, size), here)
-        return builder.gep(word(_DATA), [offset])
+        return offset
 
     def _counted(self, index: str) -> set[int]:
         """Return the axes on which an index is known not to be negative."""

@@ -67,6 +67,20 @@ def is_plain(array: Any, index: Any) -> bool:
     return plain and bool(kinds) and all(isinstance(one, types.Integer) for one in kinds)
 
 
+def is_row(array: Any, index: Any, result: Any) -> bool:
+    """Say whether an index is that of the first axes of an array in C's order."""
+    kinds = index.types if isinstance(index, types.BaseTuple) else (index,)
+    arrays = isinstance(array, types.Array) and isinstance(result, types.Array)
+    if not arrays or not kinds or not all(isinstance(one, types.Integer) for one in kinds):
+        return False
+    return bool(
+        array.layout == result.layout == "C"
+        and array.ndim == len(kinds) + result.ndim
+        and array.dtype == result.dtype
+        and result.ndim > 0
+    )
+
+
 def short_forms(blocks: Mapping[int, Any], typed: TypeOf, local: set[str]) -> ShortForms:
     """Find variables that need no value.
 
