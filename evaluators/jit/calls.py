@@ -69,14 +69,14 @@ def _caller(numbas: Callable[..., Any]) -> Callable[..., Any]:
             fault = excinfo_ptr_t.as_pointer()(None)
             if not sure:
                 fault = convention._get_excinfo_argument(builder.function)
-            code, result = _result(
+            code, place = _begun(
                 convention, builder, callee, about.restype, about.argtypes, args, fault
             )
             if not sure:
                 failed = builder.icmp_signed("!=", code, RETCODE_OK)
                 with builder.if_then(failed, likely=False):
                     convention._return_errcode_raw(builder, code)
-            return result
+            return _loaded(convention, builder, about.restype, place)
 
         call.signature, call.libs = write.signature, write.libs  # type: ignore[attr-defined]
         return call
@@ -99,11 +99,12 @@ def _call(
 ) -> tuple[Any, Any]:
     """Stand in for numba's ``call_function``, which fills the result's place with zeros, twice."""
     fault = cgutils.alloca_once(builder, excinfo_ptr_t, name="excinfo")
-    code, found = _result(convention, builder, callee, result, kinds, args, fault, attrs)
-    return convention._get_return_status(builder, code, builder.load(fault)), found
+    code, place = _begun(convention, builder, callee, result, kinds, args, fault, attrs)
+    status = convention._get_return_status(builder, code, builder.load(fault))
+    return status, _loaded(convention, builder, result, place)
 
 
-def _result(
+def _begun(
     convention: Any,
     builder: Any,
     callee: Any,
@@ -113,17 +114,23 @@ def _result(
     fault: Any,
     attrs: tuple[str, ...] | None = None,
 ) -> tuple[Any, Any]:
-    """Call a function; return its code, and what it returns.
+    """Call a function; return its code, and the place of what it returns.
 
     A callee that fails leaves nothing there, and then nobody reads it.
     """
     place = empty_place(builder, convention.get_return_type(result).pointee)
+    # nothing else is ever stored there
+    place.of_result = True
     given = convention._get_arg_packer(kinds).as_arguments(builder, args)
-    code = builder.call(callee, [place, fault, *given], attrs=attrs or ())
+    return builder.call(callee, [place, fault, *given], attrs=attrs or ()), place
+
+
+def _loaded(convention: Any, builder: Any, result: Any, place: Any) -> Any:
+    """Return what a function has returned."""
     context, found = convention.context, builder.load(place)
     if found.type != context.get_value_type(result):
-        found = context.get_returned_value(builder, result, found)
-    return code, found
+        return context.get_returned_value(builder, result, found)
+    return found
 
 
 def _return_value(

@@ -6,30 +6,35 @@ instructions, of which LLVM leaves five. It looks for references to count in eac
 """
 
 import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partialmethod, reduce
+from collections.abc import Callable
+from functools import reduce
 from typing import Any, Final
 
 from llvmlite import ir as llvm
+from llvmlite.ir.instructions import LoadInstr
 from numba.core import cgutils, ir, lowering, types
 from numba.core.compiler_machinery import register_pass
 from numba.core.imputils import impl_ret_borrowed
-from numba.core.postproc import PostProcessor
-from numba.core.runtime.context import NRTContext
-from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
 from numba.cpython.builtins import do_minmax
 from numba.cpython.slicing import fix_index
 
-from .references import Reference, load_word, place_of_field
-from .short_forms import ShortForms, is_plain, is_row, short_forms, step_of
+from .references import (
+    Reference,
+    counters,
+    empty_place,
+    forget,
+    load_word,
+    place_of_field,
+    unseen,
+)
+from .short_forms import ShortForms, is_plain, is_row, short_forms, steady_records, step_of
 
 #: records begin at a word
 _WORD_BYTES: Final = 8
 
 #: places in the structure of an array
-_MEMINFO, _PARENT, _ITEMSIZE, _DATA, _SHAPE, _STRIDES = 0, 1, 3, 4, 5, 6
+MEMINFO, _PARENT, _ITEMSIZE, _DATA, _SHAPE, _STRIDES = 0, 1, 3, 4, 5, 6
 
 #: parts of a step of a loop
 _PAIR: Final = {"pair_first": 0, "pair_second": 1}
@@ -62,6 +67,9 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             if plain
             else ShortForms()
         )
+        self._steady = steady_records(self.blocks, self.typeof) if plain else frozenset()
+        # these stay where they are made
+        self._singly_assigned_vars -= self._steady
         self._known: dict[str, Any] = {}
         self._counted_axes: dict[str, set[int]] = {}
         self._names = self._forms.names
@@ -99,6 +107,8 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         if expr.op == "static_getitem" and self._is_short(resty, expr.value, expr.index_var):
             signature = self.fndesc.calltypes[expr]
             return self.lower_getitem(resty, expr, expr.value, expr.index_var, signature)
+        if expr.op == "getattr" and expr.value.name in self._steady:
+            return self._field(resty, expr)
         if expr.op == "call" and len(expr.args) > 1:
             is_first = _CHOICES.get(getattr(self.typeof(expr.func.name), "typing_key", None))
             if is_first is not None and not (expr.kws or expr.vararg):
@@ -239,7 +249,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         offset = builder.mul(self._offset(index, word), many)
         place = builder.gep(word(_DATA), [offset])
         row = llvm.Constant(self.context.get_value_type(kind), llvm.Undefined)
-        parts = (word(_MEMINFO), word(_PARENT), many, word(_ITEMSIZE), place)
+        parts = (word(MEMINFO), word(_PARENT), many, word(_ITEMSIZE), place)
         for at, value in enumerate(parts):
             row = builder.insert_value(row, value, at)
         for axis, size in enumerate(sizes):
@@ -289,6 +299,9 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         """Store a variable; what it held needs no look where no references are counted."""
         kind = self.typeof(name)
+        if name in self._steady:
+            self._keep(value, name)
+            return
         self._alloca_var(name, kind)
         alone = name in self._singly_assigned_vars and not self._disable_sroa_like_opt
         if alone or argidx is not None or self._is_counted(kind):
@@ -300,10 +313,53 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         """End a variable, which is no work where no references are counted."""
         if name in self._names:
             return
-        if self._is_counted(self.typeof(name)):
+        if name in self._steady:
+            if self._is_counted(self.typeof(name)):
+                forget(self.context, self.builder, self.typeof(name), self.getvar(name))
+        elif self._is_counted(self.typeof(name)):
             super().delvar(name)
         elif name not in self._blk_local_varmap:
             self._singly_assigned_vars.discard(name)
+
+    def getvar(self, name: str) -> Any:
+        """Return the place of a variable."""
+        if name in self._steady and name not in self.varmap:
+            place = empty_place(self.builder, self.context.get_value_type(self.typeof(name)))
+            self._settle(name, place)
+        return super().getvar(name)
+
+    def _settle(self, name: str, place: Any) -> None:
+        """Let a record be at a place, with no arrays until it is made."""
+        self.varmap[name] = place
+        if self._is_counted(self.typeof(name)):
+            with self.builder.goto_entry_block():
+                for _, counter in counters(self.context, self.builder, self.typeof(name), place):
+                    self.builder.store(counter.type.pointee(None), counter)
+
+    def _keep(self, value: Any, name: str) -> None:
+        """Store a record that is made once; what a part returned stays where that left it."""
+        written = self.builder.block.instructions
+        made = isinstance(value, LoadInstr) and getattr(value.operands[0], "of_result", False)
+        if made and written[-1:] == [value] and name not in self.varmap:
+            written.pop()
+            self._settle(name, value.operands[0])
+        else:
+            self.builder.store(value, self.getvar(name))
+
+    def _field(self, result: Any, expr: Any) -> Any:
+        """Load a field of a record that stays in its place."""
+        record = self.typeof(expr.value.name)
+        at = record.fields.index(expr.attr)
+        place = cgutils.gep_inbounds(self.builder, self.getvar(expr.value.name), 0, at)
+        value = self.context.cast(self.builder, self.builder.load(place), record.types[at], result)
+        return impl_ret_borrowed(self.context, self.builder, result, value)
+
+    def _cast_var(self, variable: Any, kind: Any) -> Any:
+        """Return an argument; a record that stays in its place is passed by its address."""
+        name = getattr(variable, "name", "")
+        if name not in self._steady or not isinstance(kind, Reference):
+            return super()._cast_var(variable, kind)
+        return unseen(self.builder, self.builder.bitcast(self.getvar(name), cgutils.voidptr_t))
 
     def _is_counted(self, kind: Any) -> bool:
         if not self.context.enable_nrt:
@@ -325,48 +381,3 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
     def lowering_class(self) -> type[_Lower]:
         """Class that writes LLVM's code of a function."""
         return _Lower
-
-
-@contextmanager
-def looking_less() -> Iterator[None]:
-    """Let numba look for what lives where, and for references, only where somebody asks."""
-    run, meminfos = PostProcessor.run, NRTContext.get_meminfos
-    PostProcessor.run = partialmethod(_run, run)
-    NRTContext.get_meminfos = partialmethod(_meminfos, meminfos)
-    try:
-        yield
-    finally:
-        PostProcessor.run, NRTContext.get_meminfos = run, meminfos
-
-
-def _run(found: Any, run: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """Stand in for numba's ``PostProcessor.run``, which finds out nine times for each function
-    which variables live where. Only what ends them asks, and generators, and ``with``."""
-    code = found.func_ir
-    if emit_dels or code.is_generator or any(_has_with(one) for one in code.blocks.values()):
-        run(found, emit_dels, extend_lifetimes)
-    else:
-        code.blocks = canonicalize_cfg(code.blocks)
-        code.generator_info = None
-
-
-def _has_with(block: Any) -> bool:
-    return next(block.find_insts(ir.EnterWith), None) is not None
-
-
-def _meminfos(nrt: Any, numbas: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
-    """Stand in for numba's ``get_meminfos``: what counts the references of each array in a value.
-
-    numba takes all members out of a record, and all of an array.
-    """
-    if isinstance(kind, types.Array):
-        counter = builder.extract_value(value, _MEMINFO)
-        return [(types.MemInfoPointer(kind.dtype), counter)]
-    if not isinstance(kind, types.BaseTuple):
-        return list(numbas(nrt, builder, kind, value))
-    found = []
-    for at, part in enumerate(kind.types):
-        if nrt._context.data_model_manager[part].contains_nrt_meminfo():
-            member = builder.extract_value(value, at)
-            found += _meminfos(nrt, numbas, builder, part, member)
-    return found

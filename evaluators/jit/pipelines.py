@@ -10,11 +10,11 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
 from .calls import checking_less
 from .libraries import KernelLibrary, PartLibrary, making_parts
-from .lowering import PartLowering, looking_less
+from .lowering import PartLowering
 from .passes import INSTEAD
 from .references import copied
 from .unboxing import got
-from .upkeep import unwatched
+from .upkeep import looking_less, unwatched
 
 
 class _Flags(Flags):  # type: ignore[misc]
