@@ -88,7 +88,8 @@ def _called(part: Any, args: Any, kws: Any) -> Any:
     """Stand in for numba's ``get_call_template``: arguments are what they are passed as."""
     signature, args = part._compiler.fold_argument_types(args, kws)
     args = tuple(passed(kind) for kind in args)
-    part.compile(args)
+    if args not in part.overloads:
+        part.compile(args)
     name = part.py_func.__name__
     cases = [part.overloads[args].signature]
     return (

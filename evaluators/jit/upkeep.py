@@ -22,6 +22,9 @@ _COLOURS: Final = ("code", "errmsg", "filename", "highlight", "indicate", "reset
 #: place in the structure of an array of what counts its references
 _COUNTER: Final = 0
 
+#: what may hold variables
+_HOLDERS: Final = (ir.Inst, dict, list, tuple)
+
 
 def _same(text: str) -> str:
     return text
@@ -49,10 +52,28 @@ def looking_less() -> Iterator[None]:
     run, meminfos = PostProcessor.run, NRTContext.get_meminfos
     PostProcessor.run = partialmethod(_run, run)
     NRTContext.get_meminfos = partialmethod(_meminfos, meminfos)
+    listed, ir.Inst._rec_list_vars = ir.Inst._rec_list_vars, _variables
     try:
         yield
     finally:
         PostProcessor.run, NRTContext.get_meminfos = run, meminfos
+        ir.Inst._rec_list_vars = listed
+
+
+def _variables(statement: Any, within: Any) -> list[Any]:
+    """Stand in for numba's ``_rec_list_vars``, which calls itself for each word and number."""
+    if isinstance(within, ir.Var):
+        return [within]
+    if isinstance(within, ir.Inst):
+        return list(within.list_vars())
+    found = []
+    if isinstance(within, dict | list | tuple):
+        for one in within.values() if isinstance(within, dict) else within:
+            if isinstance(one, ir.Var):
+                found.append(one)
+            elif isinstance(one, _HOLDERS):
+                found += _variables(statement, one)
+    return found
 
 
 def _run(found: Any, run: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
