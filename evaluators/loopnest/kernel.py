@@ -317,7 +317,7 @@ def begin_sums_before(counts: Ints, keep: Flags, top: int) -> None:
             counts[level, OUTPUTS, FILLS] += touched if level < top else 0
 
 
-@compiled(brief=True)
+@compiled
 def evaluate_batch(
     setup: KernelInputs, loops: Ints, keep: Flags
 ) -> tuple[NDArray[np.int8], Floats, Floats, Floats]:
