@@ -5,9 +5,10 @@ is cached on disk. A part is called from kernels and other parts: :func:`helper`
 :func:`allocating`. It compiles with the kernels that reach it. A kernel that another one calls is a
 part of that one.
 
-A kernel that is ``brief`` is optimised with a third less time: loops are neither unrolled nor
-vectorised. Most kernels lose a twentieth of their speed by it, or nothing
-(``benchmarks/compile_levels.py``); those that spend their time in long plain loops are not marked.
+A kernel that is ``brief`` is optimised at LLVM's level 1, in half of the time
+(``benchmarks/compile_kernels.py --full``): loops are neither unrolled nor vectorised. Most kernels
+of a study lose a twentieth of their speed by it, or nothing; those that spend their time in long
+plain loops, and those that nobody has measured, are not marked.
 
 All get records (NamedTuples) by reference, divide as numpy does (no checks), and compile once for
 arguments of a type, whether they are constants or not.
