@@ -286,7 +286,7 @@ class LayerBatch(NamedTuple):
     missing: Ints
 
 
-@compiled
+@compiled(brief=True)
 def batch_costs(design: Design, prices: Prices, batch: LayerBatch) -> Floats:
     """Return float64[B, 2], none lower: :data:`ENERGY_PJ` without leakage of the chip, and
     :data:`CYCLES`.

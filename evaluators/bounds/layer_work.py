@@ -154,9 +154,10 @@ def work_of(bounds: Ints, window: Ints) -> Work:
     words, sides = np.empty((3, 3)), np.empty((2, 2))
     rates = np.empty((3, 2, 2, 3))
     channels = float(bounds[N]) * bounds[G] * bounds[C]
-    words[:, WEIGHTS] = macs / reuse[WEIGHTS]
-    words[:, INPUTS] = channels
-    words[:, OUTPUTS] = macs / reuse[OUTPUTS]
+    for n in range(3):
+        words[n, WEIGHTS] = macs / reuse[WEIGHTS]
+        words[n, INPUTS] = channels
+        words[n, OUTPUTS] = macs / reuse[OUTPUTS]
     axis, outside, steps = np.empty(4, np.int64), np.empty(2, np.int64), np.empty(2, np.int64)
     for i in range(2):
         outer, kernel = bounds[P + i], bounds[R + i]
@@ -179,7 +180,7 @@ def work_of(bounds: Ints, window: Ints) -> Work:
     return Work(macs, reuse, words, sides, rates)
 
 
-@compiled
+@compiled(brief=True)
 def works_of(bounds: Ints, windows: Ints) -> Works:
     """Return the works of layers with loop bounds ``bounds[B, 8]`` and ``windows[B, 2, 4]``."""
     count = len(bounds)

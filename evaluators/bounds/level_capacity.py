@@ -346,7 +346,7 @@ def _whole_taps(design: Design, bounds: Ints, at_once: float) -> float:
     return at_once
 
 
-@compiled
+@compiled(brief=True)
 def shares_of(design: Design, bounds: Ints) -> Shares:
     """Return the shares of layers with loop bounds ``bounds[B, 8]``: all that limits have to do
     with the layer. Of the design they depend on meshes and on what may be unrolled over them.

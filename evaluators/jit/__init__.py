@@ -2,8 +2,8 @@
 
 ``decorators.py`` has what kernels and parts are marked with, ``references.py`` how records are
 passed to parts and ``unboxing.py`` how Python passes them, ``pipelines.py`` how numba compiles a
-function, by ``passes.py`` and ``lowering.py``, which ``short_forms.py`` tells what needs no value,
-without the ``upkeep.py`` of what nobody watches;
+function, by ``passes.py``, ``calls.py`` and ``lowering.py``, which ``short_forms.py`` tells what
+needs no value, without the ``upkeep.py`` of what nobody watches;
 ``libraries.py`` how a kernel is optimised with its parts, ``cache.py`` where machine code is kept,
 ``ahead.py`` how kernels are compiled before their first call, by types that ``signatures.py``
 reads. ``copies.py`` has parts that kernels of all packages share.
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
         compile_ahead as compile_ahead,
         missing as missing,
     )
-    from .copies import copy_row as copy_row, copy_table as copy_table
+    from .copies import (
+        copy_row as copy_row,
+        copy_table as copy_table,
+        descending as descending,
+        fill_row as fill_row,
+        fill_table as fill_table,
+    )
     from .decorators import (
         allocating as allocating,
         compiled as compiled,

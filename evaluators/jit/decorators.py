@@ -5,34 +5,51 @@ is cached on disk. A part is called from kernels and other parts: :func:`helper`
 :func:`allocating`. It compiles with the kernels that reach it. A kernel that another one calls is a
 part of that one.
 
+A kernel that is ``brief`` is optimised at LLVM's level 1, in half of the time
+(``benchmarks/compile_kernels.py --full``): loops are neither unrolled nor vectorised. Most kernels
+of a study lose a twentieth of their speed by it, or nothing; those that spend their time in long
+plain loops, and those that nobody has measured, are not marked.
+
 All get records (NamedTuples) by reference, divide as numpy does (no checks), and compile once for
 arguments of a type, whether they are constants or not.
 """
 
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numba
 from numba.core.dispatcher import Dispatcher
 from numba.core.typing import make_concrete_template
 
 from .cache import cache_folder, load_alone, once_among_processes
-from .pipelines import KernelCompiler, PartCompiler
+from .pipelines import BriefCompiler, KernelCompiler, PartCompiler
 from .references import passed
 from .unboxing import given
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def compiled(function: Function) -> Function:
+@overload
+def compiled(function: Function) -> Function: ...
+@overload
+def compiled(*, brief: bool) -> Callable[[Function], Function]: ...
+def compiled(function: Any = None, *, brief: bool = False) -> Any:
     """Make a kernel. While it runs, other threads run too."""
-    return _kernel(function, counts=True)
+    if function is None:
+        return lambda decorated: _kernel(decorated, True, brief)
+    return _kernel(function, True, brief)
 
 
-def lean(function: Function) -> Function:
+@overload
+def lean(function: Function) -> Function: ...
+@overload
+def lean(*, brief: bool) -> Callable[[Function], Function]: ...
+def lean(function: Any = None, *, brief: bool = False) -> Any:
     """Like :func:`compiled`, but it counts no references to arrays, as a :func:`helper`."""
-    return _kernel(function, counts=False)
+    if function is None:
+        return lambda decorated: _kernel(decorated, False, brief)
+    return _kernel(function, False, brief)
 
 
 def helper(function: Function) -> Function:
@@ -72,7 +89,8 @@ def _called(part: Any, args: Any, kws: Any) -> Any:
     """Stand in for numba's ``get_call_template``: arguments are what they are passed as."""
     signature, args = part._compiler.fold_argument_types(args, kws)
     args = tuple(passed(kind) for kind in args)
-    part.compile(args)
+    if args not in part.overloads:
+        part.compile(args)
     name = part.py_func.__name__
     cases = [part.overloads[args].signature]
     return (
@@ -100,7 +118,7 @@ def _in_python(part: Any, *_: object) -> Any:
     return part.py_func
 
 
-def _kernel(function: Function, counts: bool) -> Function:
+def _kernel(function: Function, counts: bool, brief: bool) -> Function:
     # numba reads the folder while it decorates; other users of numba keep theirs
     config: Any = numba.config
     jit: Any = numba.njit
@@ -114,7 +132,7 @@ def _kernel(function: Function, counts: bool) -> Function:
             cache=bool(folder),
             error_model="numpy",
             nogil=True,
-            pipeline_class=KernelCompiler,
+            pipeline_class=BriefCompiler if brief else KernelCompiler,
             no_cfunc_wrapper=True,
             _nrt=counts,
         )

@@ -66,6 +66,10 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A kernel with all its parts."""
 
+    def __init__(self, codegen: Any, name: str, brief: bool = False) -> None:
+        super().__init__(codegen, name)
+        self._brief = brief
+
     def add_llvm_module(self, ll_module: Any) -> None:
         """Add code, shrunk."""
         if ll_module.name == _FOR_PYTHON:
@@ -81,8 +85,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
             self._reload_init.update(library._reload_init)
         _link_as(module, _COPIED, keep=own)
         module.data_layout = self._codegen._data_layout
-        manager, builder = self._codegen._module_pass_manager()
-        manager.run(module, builder)
+        _optimise(module, self._codegen, self._brief)
         # no other kernel may take a part for its own: names repeat where processes compile
         _link_as(module, "internal", keep=own)
         module.verify()
@@ -185,6 +188,26 @@ def _shrunk(module: Any, codegen: Any) -> Any:
     manager.add_refprune_pass()
     manager.run(module, codegen._pass_builder())
     return module
+
+
+def _optimise(module: Any, codegen: Any, brief: bool) -> None:
+    """Optimise a kernel with all its parts.
+
+    Args:
+        module: of the kernel.
+        codegen: numba's, for the machine.
+        brief: whether by LLVM's level 1, without unrolling and vectorising loops.
+    """
+    if not brief:
+        manager, builder = codegen._module_pass_manager()
+    else:
+        options = llvm.create_pipeline_tuning_options(speed_level=1)
+        options.loop_unrolling = options.loop_vectorization = False
+        options.loop_interleaving = options.slp_vectorization = False
+        builder = llvm.create_pass_builder(codegen._tm, options)
+        manager = builder.getModulePassManager()
+        manager.add_refprune_pass()
+    manager.run(module, builder)
 
 
 def _leave_alone(module: Any) -> None:

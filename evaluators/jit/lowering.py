@@ -6,35 +6,44 @@ instructions, of which LLVM leaves five. It looks for references to count in eac
 """
 
 import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partialmethod
+from collections.abc import Callable
+from functools import reduce
 from typing import Any, Final
 
+from llvmlite import ir as llvm
+from llvmlite.ir.instructions import LoadInstr
 from numba.core import cgutils, ir, lowering, types
-from numba.core.callconv import CPUCallConv, excinfo_ptr_t
 from numba.core.compiler_machinery import register_pass
-from numba.core.postproc import PostProcessor
-from numba.core.runtime.context import NRTContext
-from numba.core.transforms import canonicalize_cfg
+from numba.core.imputils import impl_ret_borrowed
 from numba.core.typed_passes import NativeLowering
 from numba.cpython.builtins import do_minmax
 from numba.cpython.slicing import fix_index
 
-from .references import Reference, empty_place, load_word, place_of_field
-from .short_forms import ShortForms, is_plain, short_forms, step_of
+from .references import (
+    Reference,
+    counters,
+    empty_place,
+    forget,
+    load_word,
+    place_of_field,
+    unseen,
+)
+from .short_forms import ShortForms, is_plain, is_row, short_forms, steady_records, step_of
 
 #: records begin at a word
 _WORD_BYTES: Final = 8
 
 #: places in the structure of an array
-_MEMINFO, _DATA, _SHAPE = 0, 4, 5
+MEMINFO, _PARENT, _ITEMSIZE, _DATA, _SHAPE, _STRIDES = 0, 1, 3, 4, 5, 6
 
 #: parts of a step of a loop
 _PAIR: Final = {"pair_first": 0, "pair_second": 1}
 
 #: by function of Python's, whether a number is chosen rather than another
 _CHOICES: Final[dict[Any, Any]] = {max: operator.gt, min: operator.lt}
+
+#: operators of which there are others where the right operand is a constant
+_POWERS: Final = (operator.pow, operator.ipow)
 
 
 class _Lower(lowering.Lower):  # type: ignore[misc]
@@ -58,6 +67,9 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             if plain
             else ShortForms()
         )
+        self._steady = steady_records(self.blocks, self.typeof) if plain else frozenset()
+        # these stay where they are made
+        self._singly_assigned_vars -= self._steady
         self._known: dict[str, Any] = {}
         self._counted_axes: dict[str, set[int]] = {}
         self._names = self._forms.names
@@ -92,14 +104,37 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             kind = (types.int64, types.boolean)[at]
             value = self._known[expr.value.name][at]
             return self.context.cast(self.builder, value, kind, resty)
-        if expr.op == "static_getitem" and self._is_plain(expr.value, expr.index_var):
+        if expr.op == "static_getitem" and self._is_short(resty, expr.value, expr.index_var):
             signature = self.fndesc.calltypes[expr]
             return self.lower_getitem(resty, expr, expr.value, expr.index_var, signature)
+        if expr.op == "getattr" and expr.value.name in self._steady:
+            return self._field(resty, expr)
         if expr.op == "call" and len(expr.args) > 1:
             is_first = _CHOICES.get(getattr(self.typeof(expr.func.name), "typing_key", None))
             if is_first is not None and not (expr.kws or expr.vararg):
                 return self._chosen(resty, expr, is_first)
         return super().lower_expr(resty, expr)
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        """Write an operation of two numbers; numba looks three times for one with a constant.
+
+        Only powers have such forms.
+        """
+        kinds = [types.unliteral(self.typeof(one.name)) for one in (expr.lhs, expr.rhs)]
+        plain = all(isinstance(kind, types.Number | types.Boolean) for kind in kinds)
+        if not plain or op in _POWERS:
+            return super().lower_binop(resty, expr, op)
+        signature = self.fndesc.calltypes[expr]
+        values = [
+            self.context.cast(self.builder, self.loadvar(one.name), self.typeof(one.name), kind)
+            for one, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
+        ]
+        typing = self.context.typing_context
+        function = typing.resolve_value_type(op)
+        # which was asked for, and is remembered, when types were inferred
+        given = typing.resolve_function_type(function, signature.args, {})
+        value = self.context.get_function(function, given)(self.builder, values)
+        return self.context.cast(self.builder, value, signature.return_type, resty)
 
     def _chosen(self, resty: Any, expr: Any, is_first: Any) -> Any:
         """Write ``max`` or ``min`` of some numbers, which numba makes a tuple of for a call."""
@@ -116,6 +151,12 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         if index is None:
             return False
         return is_plain(self.typeof(array.name), self.typeof(index.name))
+
+    def _is_short(self, result: Any, array: Any, index: Any) -> bool:
+        if index is None:
+            return False
+        kind, at = self.typeof(array.name), self.typeof(index.name)
+        return is_plain(kind, at) or is_row(kind, at, result)
 
     def _remember_field(self, name: str, expr: Any) -> None:
         """Keep the address of a field of a record."""
@@ -171,10 +212,11 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
 
     def lower_getitem(self, result: Any, expr: Any, of: Any, index: Any, signature: Any) -> Any:
         """Load an item of an array."""
-        place = self._place(of, index)
+        place, kind = self._place(of, index), self.typeof(of.name)
+        if place is None and is_row(kind, self.typeof(index.name), result):
+            return self._row(result, of, index)
         if place is None:
             return super().lower_getitem(result, expr, of, index, signature)
-        kind = self.typeof(of.name)
         item = self.context.unpack_value(self.builder, kind.dtype, place, align=_align(kind))
         return self.context.cast(self.builder, item, kind.dtype, result)
 
@@ -195,15 +237,37 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         kind, at = self.typeof(array.name), self.typeof(index.name)
         if not is_plain(kind, at):
             return None
+        word = self._words_of(array.name)
+        return self.builder.gep(word(_DATA), [self._offset(index, word)])
+
+    def _row(self, kind: Any, array: Any, index: Any) -> Any:
+        """Return what lies at the first indices of an array in C's order."""
         builder, word = self.builder, self._words_of(array.name)
+        first = self.typeof(array.name).ndim - kind.ndim
+        sizes = [word(_SHAPE, first + axis) for axis in range(kind.ndim)]
+        many = reduce(builder.mul, sizes)
+        offset = builder.mul(self._offset(index, word), many)
+        place = builder.gep(word(_DATA), [offset])
+        row = llvm.Constant(self.context.get_value_type(kind), llvm.Undefined)
+        parts = (word(MEMINFO), word(_PARENT), many, word(_ITEMSIZE), place)
+        for at, value in enumerate(parts):
+            row = builder.insert_value(row, value, at)
+        for axis, size in enumerate(sizes):
+            row = builder.insert_value(row, size, (_SHAPE, axis))
+            row = builder.insert_value(row, word(_STRIDES, first + axis), (_STRIDES, axis))
+        return impl_ret_borrowed(self.context, builder, kind, row)
+
+    def _offset(self, index: Any, word: Callable[..., Any]) -> Any:
+        """Return at how many items, or rows, an index lies."""
+        builder, at = self.builder, self.typeof(index.name)
+        kinds = at.types if isinstance(at, types.BaseTuple) else (at,)
         if index.name in self._forms.indices:
             given = self._known[index.name]
         elif isinstance(at, types.BaseTuple):
             value = self.loadvar(index.name)
-            given = [builder.extract_value(value, axis) for axis in range(kind.ndim)]
+            given = [builder.extract_value(value, axis) for axis in range(len(kinds))]
         else:
             given = [self.loadvar(index.name)]
-        kinds = at.types if isinstance(at, types.BaseTuple) else (at,)
         offset = None
         for axis, (one, here) in enumerate(zip(kinds, given, strict=True)):
             may_be_negative = one.signed and getattr(one, "literal_value", -1) < 0
@@ -213,7 +277,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             if may_be_negative:
                 here = fix_index(builder, here, size)
             offset = here if offset is None else builder.add(builder.mul(offset, size), here)
-        return builder.gep(word(_DATA), [offset])
+        return offset
 
     def _counted(self, index: str) -> set[int]:
         """Return the axes on which an index is known not to be negative."""
@@ -235,6 +299,9 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         """Store a variable; what it held needs no look where no references are counted."""
         kind = self.typeof(name)
+        if name in self._steady:
+            self._keep(value, name)
+            return
         self._alloca_var(name, kind)
         alone = name in self._singly_assigned_vars and not self._disable_sroa_like_opt
         if alone or argidx is not None or self._is_counted(kind):
@@ -246,10 +313,53 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         """End a variable, which is no work where no references are counted."""
         if name in self._names:
             return
-        if self._is_counted(self.typeof(name)):
+        if name in self._steady:
+            if self._is_counted(self.typeof(name)):
+                forget(self.context, self.builder, self.typeof(name), self.getvar(name))
+        elif self._is_counted(self.typeof(name)):
             super().delvar(name)
         elif name not in self._blk_local_varmap:
             self._singly_assigned_vars.discard(name)
+
+    def getvar(self, name: str) -> Any:
+        """Return the place of a variable."""
+        if name in self._steady and name not in self.varmap:
+            place = empty_place(self.builder, self.context.get_value_type(self.typeof(name)))
+            self._settle(name, place)
+        return super().getvar(name)
+
+    def _settle(self, name: str, place: Any) -> None:
+        """Let a record be at a place, with no arrays until it is made."""
+        self.varmap[name] = place
+        if self._is_counted(self.typeof(name)):
+            with self.builder.goto_entry_block():
+                for _, counter in counters(self.context, self.builder, self.typeof(name), place):
+                    self.builder.store(counter.type.pointee(None), counter)
+
+    def _keep(self, value: Any, name: str) -> None:
+        """Store a record that is made once; what a part returned stays where that left it."""
+        written = self.builder.block.instructions
+        made = isinstance(value, LoadInstr) and getattr(value.operands[0], "of_result", False)
+        if made and written[-1:] == [value] and name not in self.varmap:
+            written.pop()
+            self._settle(name, value.operands[0])
+        else:
+            self.builder.store(value, self.getvar(name))
+
+    def _field(self, result: Any, expr: Any) -> Any:
+        """Load a field of a record that stays in its place."""
+        record = self.typeof(expr.value.name)
+        at = record.fields.index(expr.attr)
+        place = cgutils.gep_inbounds(self.builder, self.getvar(expr.value.name), 0, at)
+        value = self.context.cast(self.builder, self.builder.load(place), record.types[at], result)
+        return impl_ret_borrowed(self.context, self.builder, result, value)
+
+    def _cast_var(self, variable: Any, kind: Any) -> Any:
+        """Return an argument; a record that stays in its place is passed by its address."""
+        name = getattr(variable, "name", "")
+        if name not in self._steady or not isinstance(kind, Reference):
+            return super()._cast_var(variable, kind)
+        return unseen(self.builder, self.builder.bitcast(self.getvar(name), cgutils.voidptr_t))
 
     def _is_counted(self, kind: Any) -> bool:
         if not self.context.enable_nrt:
@@ -271,72 +381,3 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
     def lowering_class(self) -> type[_Lower]:
         """Class that writes LLVM's code of a function."""
         return _Lower
-
-
-@contextmanager
-def looking_less() -> Iterator[None]:
-    """Let numba look for what lives where, and for references, only where somebody asks."""
-    run, meminfos, call = PostProcessor.run, NRTContext.get_meminfos, CPUCallConv.call_function
-    PostProcessor.run = partialmethod(_run, run)
-    NRTContext.get_meminfos = partialmethod(_meminfos, meminfos)
-    CPUCallConv.call_function = _call
-    try:
-        yield
-    finally:
-        PostProcessor.run, NRTContext.get_meminfos = run, meminfos
-        CPUCallConv.call_function = call
-
-
-def _run(found: Any, run: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """Stand in for numba's ``PostProcessor.run``, which finds out nine times for each function
-    which variables live where. Only what ends them asks, and generators, and ``with``."""
-    code = found.func_ir
-    if emit_dels or code.is_generator or any(_has_with(one) for one in code.blocks.values()):
-        run(found, emit_dels, extend_lifetimes)
-    else:
-        code.blocks = canonicalize_cfg(code.blocks)
-        code.generator_info = None
-
-
-def _call(
-    convention: Any,
-    builder: Any,
-    callee: Any,
-    result: Any,
-    kinds: Any,
-    args: Any,
-    attrs: tuple[str, ...] | None = None,
-) -> tuple[Any, Any]:
-    """Stand in for numba's ``call_function``, which fills the result's place with zeros, twice.
-
-    A callee that fails leaves nothing there, and then nobody reads it.
-    """
-    place = empty_place(builder, convention.get_return_type(result).pointee)
-    fault = cgutils.alloca_once(builder, excinfo_ptr_t, name="excinfo")
-    given = convention._get_arg_packer(kinds).as_arguments(builder, args)
-    code = builder.call(callee, [place, fault, *given], attrs=attrs or ())
-    status = convention._get_return_status(builder, code, builder.load(fault))
-    found = convention.context.get_returned_value(builder, result, builder.load(place))
-    return status, found
-
-
-def _has_with(block: Any) -> bool:
-    return next(block.find_insts(ir.EnterWith), None) is not None
-
-
-def _meminfos(nrt: Any, numbas: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
-    """Stand in for numba's ``get_meminfos``: what counts the references of each array in a value.
-
-    numba takes all members out of a record, and all of an array.
-    """
-    if isinstance(kind, types.Array):
-        counter = builder.extract_value(value, _MEMINFO)
-        return [(types.MemInfoPointer(kind.dtype), counter)]
-    if not isinstance(kind, types.BaseTuple):
-        return list(numbas(nrt, builder, kind, value))
-    found = []
-    for at, part in enumerate(kind.types):
-        if nrt._context.data_model_manager[part].contains_nrt_meminfo():
-            member = builder.extract_value(value, at)
-            found += _meminfos(nrt, numbas, builder, part, member)
-    return found

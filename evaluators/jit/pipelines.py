@@ -8,12 +8,13 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
+from .calls import checking_less
 from .libraries import KernelLibrary, PartLibrary, making_parts
-from .lowering import PartLowering, looking_less
+from .lowering import PartLowering
 from .passes import INSTEAD
 from .references import copied
 from .unboxing import got
-from .upkeep import unwatched
+from .upkeep import looking_less, unwatched
 
 
 class _Flags(Flags):  # type: ignore[misc]
@@ -30,19 +31,27 @@ _DEFAULTS: Final = Flags().values()
 class KernelCompiler(Compiler):  # type: ignore[misc]
     """Compiles a kernel, which Python calls."""
 
+    brief = False
+
     # the order of arguments is numba's
     def __init__(
         self, typing: Any, target: Any, _: Any, args: Any, result: Any, flags: Any, kinds: Any
     ) -> None:
-        library = KernelLibrary(target.codegen(), "kernel")
+        library = KernelLibrary(target.codegen(), "kernel", brief=self.brief)
         library.enable_object_caching()
         super().__init__(typing, target, library, got(args), result, _Flags(flags), kinds)
         self._contexts = typing, target
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, and all that it needs as parts."""
-        with making_parts(*self._contexts), looking_less(), unwatched():
+        with making_parts(*self._contexts), looking_less(), checking_less(), unwatched():
             return super().compile_extra(func)
+
+
+class BriefCompiler(KernelCompiler):
+    """Compiles a kernel that has little to gain where loops are unrolled and vectorised."""
+
+    brief = True
 
 
 class PartCompiler(Compiler):  # type: ignore[misc]

@@ -8,6 +8,7 @@ reads a word when it needs it. Words do not change while it runs, and loads say 
 A reference is made for a call and ends with it: what a function returns is a copy.
 """
 
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -95,6 +96,34 @@ def empty_place(builder: Any, kind: Any) -> Any:
         return builder.alloca(kind)
 
 
+def counters(context: Any, builder: Any, kind: Any, place: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the type of each array in a record at a place, and where its references are counted."""
+    for at, part in enumerate(kind.types):
+        if context.data_model_manager[part].contains_nrt_meminfo():
+            field = cgutils.gep_inbounds(builder, place, 0, at)
+            if isinstance(part, types.BaseTuple):
+                yield from counters(context, builder, part, field)
+            else:
+                yield part, cgutils.gep_inbounds(builder, field, 0, 0)
+
+
+def forget(context: Any, builder: Any, kind: Any, place: Any) -> None:
+    """Let go of the arrays of a record, once: the next time there are none."""
+    name = f"forget_{Reference(kind).mangling_args[0]}"
+    function = builder.module.globals.get(name)
+    if function is None:
+        of = ir.FunctionType(ir.VoidType(), [place.type])
+        function = ir.Function(builder.module, of, name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        inside = ir.IRBuilder(function.append_basic_block())
+        for array, counter in counters(context, inside, kind, function.args[0]):
+            context.nrt.decref(inside, types.MemInfoPointer(array.dtype), inside.load(counter))
+            inside.store(counter.type.pointee(None), counter)
+        inside.ret_void()
+    builder.call(function, [place])
+
+
 @lower_cast(types.BaseNamedTuple, Reference)
 def _refer(context: Any, builder: Any, kind: Any, _to: Any, value: Any) -> Any:
     """Store a record on the stack of the caller; return its address."""
@@ -149,7 +178,13 @@ def _record(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return builder.bitcast(value, context.get_value_type(kind.record).as_pointer())
 
 
-def _load(_context: Any, builder: Any, _kind: Any, place: Any) -> Any:
+def _load(context: Any, builder: Any, kind: Any, place: Any) -> Any:
+    counted = context.enable_nrt and context.data_model_manager[kind].contains_nrt_meminfo()
+    return builder.load(place) if counted else _load_steady(builder, place)
+
+
+def _load_steady(builder: Any, place: Any) -> Any:
+    """Load what does not change while the record exists. What counts references does, at its end"""
     found = builder.load(place)
     found.set_metadata("invariant.load", builder.module.add_metadata([]))
     return found
@@ -157,7 +192,7 @@ def _load(_context: Any, builder: Any, _kind: Any, place: Any) -> Any:
 
 def load_word(builder: Any, place: Any, *at: int) -> Any:
     """Load a word of an array that is the field of a record."""
-    return _load(None, builder, None, cgutils.gep_inbounds(builder, place, 0, *at))
+    return _load_steady(builder, cgutils.gep_inbounds(builder, place, 0, *at))
 
 
 def _load_array(context: Any, builder: Any, kind: Any, place: Any) -> Any:
@@ -173,6 +208,8 @@ def _load_array(context: Any, builder: Any, kind: Any, place: Any) -> Any:
             value = size
         elif name == "parent" or (name == "meminfo" and not context.enable_nrt):
             value = kinds.elements[at](None)
+        elif name == "meminfo":
+            value = builder.load(cgutils.gep_inbounds(builder, place, 0, at))
         else:
             value = load_word(builder, place, at)
         found = builder.insert_value(found, value, at)

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from numba.core import ir, types
+from numba.core.analysis import compute_cfg_from_blocks
 
-from .references import Reference
+from .references import Reference, passed
 
 #: returns the type of a variable
 TypeOf = Callable[[str], Any]
@@ -67,6 +68,20 @@ def is_plain(array: Any, index: Any) -> bool:
     return plain and bool(kinds) and all(isinstance(one, types.Integer) for one in kinds)
 
 
+def is_row(array: Any, index: Any, result: Any) -> bool:
+    """Say whether an index is that of the first axes of an array in C's order."""
+    kinds = index.types if isinstance(index, types.BaseTuple) else (index,)
+    arrays = isinstance(array, types.Array) and isinstance(result, types.Array)
+    if not arrays or not kinds or not all(isinstance(one, types.Integer) for one in kinds):
+        return False
+    return bool(
+        array.layout == result.layout == "C"
+        and array.ndim == len(kinds) + result.ndim
+        and array.dtype == result.dtype
+        and result.ndim > 0
+    )
+
+
 def short_forms(blocks: Mapping[int, Any], typed: TypeOf, local: set[str]) -> ShortForms:
     """Find variables that need no value.
 
@@ -100,6 +115,34 @@ def short_forms(blocks: Mapping[int, Any], typed: TypeOf, local: set[str]) -> Sh
     numbers = {name for name in steps if once[name].value.name in begun}
     counted = _copies(made, {name for name, values in made.items() if _firsts(values, numbers)})
     return ShortForms(frozenset(fields), frozenset(indices), ranges, loops, steps, counted)
+
+
+def steady_records(blocks: Mapping[int, Any], typed: TypeOf) -> frozenset[str]:
+    """Return records that are passed to parts, and made once for each call of a function.
+
+    What is made in a loop is another record in each step.
+    """
+    made: dict[str, int] = defaultdict(int)
+    within: dict[str, int] = {}
+    given: set[str] = set()
+    for label, block in blocks.items():
+        for statement in block.find_insts(ir.Assign):
+            made[statement.target.name] += 1
+            within[statement.target.name] = label
+            if _op(statement.value) == "call":
+                given |= {one.name for one in statement.value.args}
+    records = {
+        name
+        for name in given
+        if made[name] == 1
+        and isinstance(typed(name), types.BaseNamedTuple)
+        and isinstance(passed(typed(name)), Reference)
+    }
+    if not records:
+        return frozenset()
+    loops = compute_cfg_from_blocks(blocks).loops().values()
+    again = {label for loop in loops for label in loop.body}
+    return frozenset(name for name in records if within[name] not in again)
 
 
 def _counts(call: Any, typed: TypeOf) -> bool:

@@ -244,7 +244,7 @@ def _price(setup: KernelInputs, keep: Flags, found: Workspace) -> tuple[float, f
     return energy, chip, dram
 
 
-@lean
+@lean(brief=True)
 def evaluate_one(
     setup: KernelInputs, loops: Ints, keep: Flags, found: Workspace
 ) -> tuple[int, float, float, float]:
@@ -286,7 +286,7 @@ def _with_array(setup: KernelInputs, loops: Ints, keep: Flags, steps: int, chip:
     return chip
 
 
-@compiled
+@compiled(brief=True)
 def add_to_sums(
     setup: KernelInputs, loops: Ints, keep: Flags, found: Workspace
 ) -> tuple[float, float]:

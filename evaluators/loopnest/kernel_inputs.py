@@ -179,7 +179,7 @@ class CountedNest(NamedTuple):
     found: Workspace
 
 
-@compiled
+@compiled(brief=True)
 def new_workspace(levels: int) -> Workspace:
     """Return arrays for candidates of so many levels."""
     return Workspace(

@@ -49,7 +49,7 @@ def no_mapping(problem: MappingProblem, evaluations: int) -> MappedLayer:
     return MappedLayer(None, np.inf, np.inf, evaluations, why)
 
 
-@lean
+@lean(brief=True)
 def reset(setup: KernelInputs, loops: Ints, keep: Flags) -> None:
     """Set the mapping that fits wherever any does: every loop at the outermost level, but for
     those that constraints put elsewhere.

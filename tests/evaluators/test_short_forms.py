@@ -19,6 +19,7 @@ class Board(NamedTuple):
 
     table: Ints
     cells: np.ndarray  # of CELL
+    cube: Ints
     line: Floats
 
 
@@ -60,6 +61,20 @@ def items(board: Board, row: int, column: int) -> float:
 
 
 @helper
+def rows(board: Board, row: int, column: int) -> float:
+    """Read and write rows, and rows of rows, by constants, tuples and from the end."""
+    cube, whole = board.cube, board.table[-1]
+    whole[0] += 1
+    found = whole.sum() + len(cube[0]) + 10 * cube[0].size
+    for i in range(cube.shape[0]):
+        face, edge = cube[i], cube[i, row]
+        edge[column] = face[0, 0] + 1
+        cube[i - 1, -1][0] += edge[1]
+        found += face[1].sum() * edge[0] * (i + 1)
+    return found + cube[-1][row].strides[0] + board.table[row][column]
+
+
+@helper
 def choices(board: Board, some: int, other: float) -> float:
     """Choose among numbers of several types; of a number that is none, as Python does."""
     none = board.line[2] / board.line[3]
@@ -72,6 +87,7 @@ def choices(board: Board, some: int, other: float) -> float:
 def all_of_it(board: Board, first: int, last: int, by: int, other: float) -> float:
     """Call the parts."""
     before = loops(board, first, last, by)
+    before += rows(board, first % 2, -1)
     return before + items(board, first, -last) / 3 + choices(board, by, other)
 
 
@@ -80,7 +96,8 @@ def a_board() -> Board:
     cells["pair"] = np.arange(18).reshape(3, 2, 3)
     cells["one"] = [0.5, 0.25, 0.125]
     table = np.arange(2, 20, dtype=np.int64).reshape(6, 3)
-    return Board(table, cells, np.array([1.0, 2.0, 0.0, 0.0]))
+    cube = np.arange(18, dtype=np.int64).reshape(3, 2, 3)
+    return Board(table, cells, cube, np.array([1.0, 2.0, 0.0, 0.0]))
 
 
 @pytest.mark.parametrize("given", [(0, 3, 1), (1, 2, 2), (2, 2, 1), (2, 0, -1), (0, 1, 3)])
@@ -95,6 +112,7 @@ def test_kernels_do_what_python_does(given: tuple[int, int, int], other: float) 
     assert np.array_equal(compiled.table, plain.table)
     assert np.array_equal(compiled.cells, plain.cells)
     assert np.array_equal(compiled.line, plain.line)
+    assert np.array_equal(compiled.cube, plain.cube)
 
 
 def test_each_kind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def least_weight_words(
     return int(_least_weight_words(group.record, sizes, weights))
 
 
-@compiled
+@compiled(brief=True)
 def _least_weight_words(group: GroupRecord, sizes: Ints, weights: WeightPlaces) -> int:
     whole, tiles = sizes[0], sizes[1:]
     for keep in (True, False):
@@ -149,7 +149,10 @@ def _first_tiles(group: GroupRecord, axis: int, cuts: Cuts) -> _Axis:
                 corners[HAD, u, i], corners[WENT, u, i] = have[u, i - 1], gone[u, i - 1]
     for m in range(group.members):
         if tiles <= new.shape[1]:
-            loads[m] = max(1, (new[m] > 0).sum())
+            some = 0
+            for i in range(new.shape[1]):
+                some += new[m, i] > 0
+            loads[m] = max(1, some)
         else:
             most = max(1, max(new[m, 1], new[m, 2]))
             left = all_of_it[m, 0] - new[m, 0]

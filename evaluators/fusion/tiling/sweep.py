@@ -176,7 +176,7 @@ def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
     return start, end
 
 
-@compiled
+@compiled(brief=True)
 def swept(
     edges: Ints,
     first: Ints,
@@ -218,7 +218,7 @@ def swept(
             base = min(base, lo)
         made = base
         for i in range(tiles):
-            lo, hi = wanted[i]
+            lo, hi = wanted[i, 0], wanted[i, 1]
             before, made = made, max(made, hi)
             have[u, i] = made - base
             if keep:

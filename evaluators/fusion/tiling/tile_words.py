@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import compiled, fill_row, helper
 from archloom.space.fusion import HaloPolicy
 from archloom.space.workload import Layer
 
@@ -166,7 +166,7 @@ def _maps(shape: GroupShape, last: Ints) -> Ints:
     return maps
 
 
-@compiled
+@compiled(brief=True)
 def tile_sizes(rows: Ints, columns: Ints) -> Ints:
     """Return int64[4, n], the layer, rows, columns and number in an image of all tiles of a size.
 
@@ -186,7 +186,7 @@ def tile_sizes(rows: Ints, columns: Ints) -> Ints:
     return found[:, :n].copy()
 
 
-@compiled
+@compiled(brief=True)
 def _axis_tiles(
     group: GroupRecord, axis: int, length: int, tile: int, keep: bool
 ) -> tuple[Ints, Ints, Ints]:
@@ -279,7 +279,16 @@ def _held(
     )
 
 
-@compiled
+@helper
+def _words(channels: Ints, high: Ints, wide: Ints) -> int:
+    """Words of all maps."""
+    words = 0
+    for u in range(len(channels)):
+        words += channels[u] * high[u] * wide[u]
+    return words
+
+
+@compiled(brief=True)
 def tile_words(
     group: GroupRecord,
     rows: Ints,
@@ -295,7 +304,7 @@ def tile_words(
     peak = prefetching = 0
     for i in range(high):
         for j in range(wide):
-            changes[:] = 0
+            fill_row(changes, 0)
             coming = leaving = 0
             for u in range(count):
                 # of the next tile, in the next row after the last column, or of the next image
@@ -325,6 +334,6 @@ def tile_words(
                 words += changes[step]
                 most = max(most, words)
             peak, prefetching = max(peak, most), max(prefetching, most + coming + leaving)
-    fetched = (maps[ARRIVING] * row_totals[MADE] * column_totals[MADE]).sum()
-    stored = (maps[DEPARTING] * row_totals[WRITTEN] * column_totals[WRITTEN]).sum()
+    fetched = _words(maps[ARRIVING], row_totals[MADE], column_totals[MADE])
+    stored = _words(maps[DEPARTING], row_totals[WRITTEN], column_totals[WRITTEN])
     return peak, prefetching, fetched, stored

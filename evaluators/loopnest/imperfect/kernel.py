@@ -326,7 +326,7 @@ def _priced(
     return dynamic, chip, dram
 
 
-@compiled
+@compiled(brief=True)
 def evaluate_imperfect(
     setup: KernelInputs, loops: Ints, keep: Flags, room: ImperfectRoom
 ) -> tuple[int, float, float, float]:
@@ -344,7 +344,7 @@ def evaluate_imperfect(
     return VALID, dynamic, chip, dram
 
 
-@compiled
+@compiled(brief=True)
 def add_to_cut_sums(
     setup: KernelInputs, loops: Ints, keep: Flags, room: ImperfectRoom
 ) -> tuple[float, float, float]:

@@ -129,7 +129,7 @@ def _problem_numbers(setup: KernelInputs, cut: bool) -> Records:
     return problem
 
 
-@compiled
+@compiled(brief=True)
 def _fill_unpadded(bounds: Ints, window: Ints, unpadded: Floats) -> None:
     """Fill the words of one axis that all tiles fetch, for every extent that divides a bound."""
     loops, cum = np.ones((1, 4, 8), np.int64), np.ones((1, 8), np.int64)

@@ -288,7 +288,7 @@ def _least_sums(graph: _Graph, active: Ints) -> tuple[float, float]:
     return energy, latency
 
 
-@compiled
+@compiled(brief=True)
 def _least_product(graph: _Graph, active: Ints) -> tuple[Ints, float, float, Floats]:
     """Return int64[2, S], edges and rows of the path of least product, its energy and latency, and
     float64[n, 2], weights for which shortest paths were found.
@@ -307,7 +307,8 @@ def _least_product(graph: _Graph, active: Ints) -> tuple[Ints, float, float, Flo
         best, e, t = right, f, u
     while top and len(best) and count < len(tried):
         top -= 1
-        low_e, low_t, a, b, high_e, high_t, c, d = pairs[top]
+        low_e, low_t, a, b = pairs[top, 0], pairs[top, 1], pairs[top, 2], pairs[top, 3]
+        high_e, high_t, c, d = pairs[top, 4], pairs[top, 5], pairs[top, 6], pairs[top, 7]
         # the sum that both have the same of
         one, other = high_t - low_t, low_e - high_e
         if one <= 0 or other <= 0:
@@ -338,8 +339,9 @@ def _least_through(lanes: _Lanes, nodes: int, a: float, b: float) -> Floats:
     """Return for each lane the least ``a`` energy + ``b`` latency of a path through it."""
     there, back = np.full(nodes, inf), np.full(nodes, inf)
     there[0] = back[nodes - 1] = 0.0
-    cost = a * lanes.energy + b * lanes.latency
+    cost = np.empty(len(lanes.energy))
     for n in range(len(cost)):
+        cost[n] = a * lanes.energy[n] + b * lanes.latency[n]
         start, end = lanes.starts[n], lanes.ends[n]
         there[end] = min(there[end], there[start] + cost[n])
     for n in range(len(cost) - 1, -1, -1):
@@ -361,8 +363,11 @@ def _within(graph: _Graph, slopes: Floats, most: float) -> Ints:
     lanes = _lanes(graph, np.arange(len(graph.starts)))
     # from which energy on the hyperbola may be reached, and up to which
     reached = _least_through(lanes, graph.nodes, 1.0, 0.0)
-    end = most / _least_through(lanes, graph.nodes, 0.0, 1.0)
-    for a, b in slopes:
+    end = _least_through(lanes, graph.nodes, 0.0, 1.0)
+    for n in range(len(end)):
+        end[n] = most / end[n]
+    for weights in range(len(slopes)):
+        a, b = slopes[weights, 0], slopes[weights, 1]
         if a > 0 and b > 0:
             least = _least_through(lanes, graph.nodes, a, b)
             for n in range(len(least)):

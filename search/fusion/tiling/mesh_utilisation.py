@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from archloom.evaluators import Flags, Ints
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import compiled, fill_row, helper
 from archloom.space.hardware import Hardware
 from archloom.space.workload import DIMS, P, Q
 
@@ -84,7 +84,7 @@ def _next(bound: int, used: Ints, children: Ints, may: Flags, factor: Ints) -> b
     return False
 
 
-@compiled
+@compiled(brief=True)
 def _most_parallel(bounds: Ints, children: Ints, allowed: Flags) -> int:
     """Go through the dimensions with all products of factors that the axes can have so far.
 
@@ -103,7 +103,7 @@ def _most_parallel(bounds: Ints, children: Ints, allowed: Flags) -> int:
         for n in range(count):
             for a in range(axes):
                 used[a] = listed[n] // stride[a] % (children[a] + 1)
-            factor[:] = 1
+            fill_row(factor, 1)
             while _next(bounds[d], used, children, allowed[:, d], factor):
                 whole, number = 1, 0
                 for a in range(axes):

@@ -256,7 +256,7 @@ def _goes_up(rng: Words, more: float, position: int, warm: bool) -> bool:
     return bool(_random(rng) < np.exp(-more / heat))
 
 
-@compiled
+@compiled(brief=True)
 def anneal(
     setup: KernelInputs,
     now: ScoredMapping,

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import compiled, descending, helper
 from archloom.evaluators.loopnest import (
     INPUT_DIMS,
     ORDER,
@@ -356,7 +356,7 @@ def _keep(setup: KernelInputs, keep: Flags, way: int) -> bool:
     return way == 0
 
 
-@compiled
+@compiled(brief=True)
 def enumerate_all(
     setup: KernelInputs, trial: Trial, room: ImperfectRoom, floor: Floor, most: int
 ) -> bool:
@@ -372,7 +372,7 @@ def enumerate_all(
         if counts[d] > _CHAINS:
             return False
     scratch = np.zeros(8, np.int64), np.zeros(levels, np.int64)
-    listed = Listed(chains, counts, np.argsort(-counts), scratch[0], scratch[1])
+    listed = Listed(chains, counts, descending(counts), scratch[0], scratch[1])
     # none is priced before it is known that all will be
     for pricing in (False, True):
         found, way = 0, 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import compiled, descending, fill_row, helper
 from archloom.evaluators.loopnest import KernelInputs
 
 #: axes that are told apart, ways to unroll one dimension, and partial choices that are looked at
@@ -119,7 +119,7 @@ def _left(meshes: Meshes, used: Ints, i: int, way: Ints) -> float:
     return left
 
 
-@compiled
+@compiled(brief=True)
 def least_steps(meshes: Meshes, covers: Ints, steps: Floats, enough: float) -> float:
     """Return steps that no nest takes less than, whatever its factors.
 
@@ -127,12 +127,12 @@ def least_steps(meshes: Meshes, covers: Ints, steps: Floats, enough: float) -> f
     ``steps[n]`` those, ascending; infinite where there are no more choices. It looks no further
     once all of these take no more than ``enough``.
     """
-    order = np.argsort(-meshes.bounds)
+    order = descending(meshes.bounds)
     ways, counts = np.empty((8, _WAYS, 4), np.int64), np.ones(8, np.int64)
-    steps[:] = np.inf
+    fill_row(steps, np.inf)
     for i in range(8):
         d = order[i]
-        ways[i, 0] = 1
+        fill_row(ways[i, 0], 1)
         ways[i, 0, 3] = meshes.bounds[d]
         if meshes.bounds[d] > 1:
             counts[i] = _ways(meshes, d, ways[i])

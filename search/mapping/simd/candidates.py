@@ -173,7 +173,7 @@ def put(moves: Any, lanes: Any, one: Stand, score: float, nests: Records, i: int
     lanes.scores[i] = score
 
 
-@lean
+@lean(brief=True)
 def put_all(moves: Records, one: Stand, score: float, lanes: Records, nests: Records) -> None:
     """Let all lanes stand at a mapping."""
     for i in range(LANES):

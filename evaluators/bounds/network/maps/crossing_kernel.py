@@ -41,7 +41,7 @@ class Room(NamedTuple):
     outputs: float
 
 
-@compiled
+@compiled(brief=True)
 def least_crossings(figures: Floats, room: Room, words: Floats, again: Floats) -> Floats:
     """Return float64[M], what crossings cost at the least, all together, at each of M prices.
 

@@ -86,7 +86,7 @@ class _OneCell(NamedTuple):
     used: Floats  # [m], words in use
 
 
-@compiled
+@compiled(brief=True)
 def good_nests(
     group: GroupArrays, sizes: LoopSizes, words: WordFigures, prices: StayPrices, most: float
 ) -> GoodNests:
@@ -129,7 +129,7 @@ def good_nests(
     return found
 
 
-@compiled
+@compiled(brief=True)
 def which_fit(
     group: GroupArrays, sizes: LoopSizes, words: WordFigures, orders: Ints, capacity: float
 ) -> Flags:

@@ -57,7 +57,7 @@ def cycles_of(found: Placed) -> float:
     return float(ceil(float(found.cycles.sum())))
 
 
-@compiled
+@compiled(brief=True)
 def place(
     group: PlacedGroup, loops: PlacedLoops, buffer: PlacedBuffer, layer_cycles: Floats
 ) -> Placed:

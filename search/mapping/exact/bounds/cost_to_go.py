@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators import Flags, Floats
-from archloom.evaluators.jit import allocating, compiled, helper
+from archloom.evaluators.jit import allocating, compiled, fill_row, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     LEAST,
@@ -86,7 +86,9 @@ def _fill_level(
     """Fill what runs of a level's keepers cost at least, and with what is outside it."""
     lattice, outside, number = costs.lattice, costs.outside, 0
     tile, least, most = scratch.tile, scratch.sums[LEAST], cutoffs.most[level]
-    costs.own[:, level], costs.total[:, level] = np.inf, np.inf
+    for j in range(len(costs.own)):
+        fill_row(costs.own[j, level], np.inf)
+        fill_row(costs.total[j, level], np.inf)
     forget(lattice, scratch.memo)
     line = first_tile(lattice, scratch.at, tile.tau)
     while number < lattice.size:
@@ -154,7 +156,7 @@ def least_costs(
     return costs
 
 
-@compiled
+@compiled(brief=True)
 def bare_lattice(setup: KernelInputs, subproblem: Subproblem) -> Lattice:
     """Prepare a subproblem and return its tiles."""
     _, _, total = prepare(setup, subproblem)

@@ -8,7 +8,7 @@ import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
-from archloom.evaluators.jit import allocating, copy_table, helper
+from archloom.evaluators.jit import allocating, copy_table, fill_row, helper
 from archloom.evaluators.loopnest import NO_FILL, KernelInputs
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.spatial import array_of
@@ -135,7 +135,7 @@ def _set_outside(
         numbers_of(outer, subproblem, lattice, numbers)
     for c in range(len(kinds)):
         if outer.size == 0:
-            costs.outside[c, 0] = least[c]
+            fill_row(costs.outside[c, 0], least[c])
             continue
         for j in range(len(rows)):
             for number in range(lattice.size):
@@ -196,7 +196,7 @@ def _bound_family(
     least, base = np.zeros(many), np.zeros((many, len(ports.rate)))
     most, live = np.full((many, levels - 1), -np.inf), np.zeros(len(ports.rate), np.uint8)
     bounded = np.zeros(many, np.uint8)
-    subproblem.guess[:] = 0
+    fill_row(subproblem.guess, 0)
     for c in range(many):
         copy_table(subproblem.keep, keeps[c])
         shared_pj[c], fills_pj, total = prepare(setup, subproblem)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
-from archloom.evaluators.jit import allocating, compiled, copy_table, helper
+from archloom.evaluators.jit import allocating, compiled, copy_table, fill_row, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     Lattice,
@@ -76,7 +76,7 @@ def numbers_of(outer: OuterLevels, subproblem: Subproblem, lattice: Lattice, num
         next_tile(lattice, at, tau)
 
 
-@compiled
+@compiled(brief=True)
 def outer_levels_of(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -89,7 +89,8 @@ def outer_levels_of(
     """Return what is known from ``level`` on of keeps[B, L, 3]; the subproblem is overwritten."""
     kinds, levels, many, size = len(keeps), keeps.shape[1], 1 + len(ports.rate), lattice.size
     siblings = new_siblings(keeps)
-    subproblem.spread[:], subproblem.guess[:] = 1, 0
+    fill_row(subproblem.spread, 1)
+    fill_row(subproblem.guess, 0)
     for kind in range(kinds):
         copy_table(subproblem.keep, keeps[kind])
         prepare(setup, subproblem)

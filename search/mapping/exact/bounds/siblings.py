@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
-from archloom.evaluators.jit import allocating, helper
+from archloom.evaluators.jit import allocating, fill_table, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     NOTHING,
@@ -228,7 +228,8 @@ def fill_siblings(
     """
     number, at, tau = 0, scratch.one.at, scratch.one.tile.tau
     lattice, own, outside = costs.lattice, costs.own, costs.outside
-    own[:] = np.inf
+    for c in range(len(own)):
+        fill_table(own[c], np.inf)
     forget(lattice, scratch.one.memo)
     subproblem.varies[level + 1] = 1 if meets(setup, subproblem.spread, level + 1) else 0
     line = first_tile(lattice, at, tau)

@@ -6,7 +6,7 @@ import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
-from archloom.evaluators.jit import allocating, copy_row, helper
+from archloom.evaluators.jit import allocating, copy_row, fill_row, fill_table, helper
 from archloom.evaluators.loopnest import NO_FILL, KernelInputs
 from archloom.search.mapping.exact.spatial import array_of
 from archloom.search.mapping.exact.subproblem import (
@@ -118,7 +118,7 @@ def _fill_inside(
         for number in range(energy.lattice.size):
             outside[number] = outer.outside[subproblem.kind[0], 0, numbers[number]]
     else:
-        outside[:] = 0.0
+        fill_row(outside, 0.0)
         for at in range(level, subproblem.keep.shape[0]):
             for t in range(3):
                 if subproblem.runs[at, t]:
@@ -139,7 +139,7 @@ def _look_up(
     """Fill levels outside all meshes from what is known of them, ``row`` of it as the price j."""
     lattice, kind, outside = costs.lattice, subproblem.kind[0], costs.outside[j]
     outermost = costs.own.shape[1] - 1
-    outside[:] = 0.0
+    fill_row(outside, 0.0)
     for level in range(outermost, outer.level - 1, -1):
         if level < outermost:
             least_outside(lattice, costs.total[j : j + 1, level + 1], costs.outside[j : j + 1])
@@ -167,7 +167,7 @@ def _sum_up(
     apart = np.empty((4, 1, lattice.size if paired else 0))
     for inner in range(level - 1, -1, -1):
         own, total = energy.own[0, inner], energy.total[0, inner]
-        outside[:] = 0.0
+        fill_row(outside, 0.0)
         if inner < last and paired:
             least_apart(lattice, energy.total[:, inner + 1], apart)
             copy_row(outside, apart[NONE, 0])
@@ -215,7 +215,7 @@ def _fill_ports(
     """
     lattice, levels, many = costs.lattice, subproblem.keep.shape[0], len(rows)
     cutoffs, level = Cutoffs(np.full(levels - 1, np.inf), known), levels - 2
-    costs.outside[:] = 0.0
+    fill_table(costs.outside, 0.0)
     if outer.size > 0:
         for j in range(many):
             _look_up(subproblem, outer, rows[j], numbers, cutoffs, costs, j)
@@ -288,7 +288,7 @@ def outline(
     if outer.size > 0:
         _look_up(subproblem, outer, 0, numbers, cutoffs, energy, 0)
     elif outer.level < levels - 1:
-        energy.outside[:] = 0.0
+        fill_table(energy.outside, 0.0)
         fill(setup, subproblem, energy, cutoffs, levels - 2, outer.level, scratch, stop)
     _sum_up(setup, subproblem, cutoffs.most, energy, outer.level, scratch)
     if _too_much(setup, floor, energy, score):

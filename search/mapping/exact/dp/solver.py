@@ -117,7 +117,7 @@ def _solve_one(
     return ended
 
 
-@lean
+@lean(brief=True)
 def solve(
     setup: KernelInputs,
     subproblem: Subproblem,

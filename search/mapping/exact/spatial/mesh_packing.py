@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Flags, Ints
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import compiled, copy_table, helper
 from archloom.evaluators.loopnest import KernelInputs, X, Y
 
 #: products that there is room for at first: what the system must clear takes longer than to find
@@ -59,7 +59,7 @@ def _at_all(setup: KernelInputs, level: int, d: int) -> bool:
     return bool(setup.spatial[level, X, d] or setup.spatial[level, Y, d])
 
 
-@compiled
+@compiled(brief=True)
 def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
     """Return all products of factors that a level may unroll: int64[B, 8], and one row more than
     ``most`` if there are more.
@@ -73,7 +73,7 @@ def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
             if place(setup, level, spread, x, taken):
                 if count == len(found):
                     more = np.empty((min(most + 1, 4 * count), 8), np.int64)
-                    more[:count] = found
+                    copy_table(more, found)
                     found = more
                 for i in range(8):
                     found[count, i] = spread[i]
@@ -97,7 +97,7 @@ def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
     return found[:count].copy()
 
 
-@compiled
+@compiled(brief=True)
 def placed(setup: KernelInputs, level: int, spread: Ints, x: Ints) -> bool:
     """Set factors x[8] of ``spread`` along x; whether the mesh has room for all."""
     return place(setup, level, spread, x, np.ones((9, 2), np.int64))

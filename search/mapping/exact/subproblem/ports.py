@@ -74,7 +74,12 @@ def priced(prices: Prices, j: int, energy: float, units: Floats) -> float:
 @allocating
 def chosen(ports: Ports, at: Ints) -> Ports:
     """Return the ports ``at[n]``."""
-    return Ports(ports.level[at], ports.kind[at], ports.rate[at])
+    many = len(at)
+    some = Ports(np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many))
+    for n in range(many):
+        some.level[n], some.kind[n] = ports.level[at[n]], ports.kind[at[n]]
+        some.rate[n] = ports.rate[at[n]]
+    return some
 
 
 @helper

@@ -35,7 +35,7 @@ class Lattice(NamedTuple):
     size: int
 
 
-@compiled
+@compiled(brief=True)
 def lattice_of(steps: Ints, within: Flags) -> Lattice:
     """Return the tiles of so many steps; those hold all steps of dimensions ``within[8]``."""
     counts, widest, size = np.zeros(8, np.int64), 1, 1

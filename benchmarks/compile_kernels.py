@@ -1,0 +1,107 @@
+"""What each kernel of a study takes to compile, and why.
+
+    python benchmarks/compile_kernels.py [--full]
+
+Compiles all kernels of ``archloom compile`` in this process, without a cache. CPU seconds are those
+of numba, which infers types and writes LLVM's code, and those of LLVM, which optimises it and turns
+it into machine code; a part that several kernels share is written with the first of them, and
+optimised with each. Instructions are LLVM's, before and after it optimises a kernel with its parts.
+``--full`` compiles all kernels at LLVM's full level, those that are marked ``brief`` too.
+"""
+
+import argparse
+import gc
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from time import process_time
+from typing import Any, Final
+
+# kernels choose their cache when they are imported
+_CACHE: Final = tempfile.TemporaryDirectory()
+os.environ["NUMBA_CACHE_DIR"] = _CACHE.name
+
+from archloom.evaluators.jit import libraries  # noqa: E402
+from archloom.evaluators.jit.signatures import kernel_at, read_types  # noqa: E402
+from archloom.studies.commands.machine.kernels import default_kernels  # noqa: E402
+
+#: what is measured of a kernel
+FIGURES: Final = ("numba", "LLVM", "before", "after")
+
+
+def instructions(module: Any) -> int:
+    """Return how many instructions a module has."""
+    return sum(
+        1
+        for function in module.functions
+        if not function.is_declaration
+        for block in function.blocks
+        for _ in block.instructions
+    )
+
+
+class Watch:
+    """Adds up what LLVM takes, and counts its instructions."""
+
+    def __init__(self, full: bool) -> None:
+        self.found: Counter[str] = Counter()
+        self._full, self._optimise = full, libraries._optimise
+        libraries._optimise = self._counted
+        libraries._shrunk = self._timed(libraries._shrunk)
+        libraries.KernelLibrary.finalize = self._timed(  # type: ignore[method-assign]
+            libraries.KernelLibrary.finalize
+        )
+
+    def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*given: Any) -> Any:
+            began, counting = process_time(), self.found["counting"]
+            result = function(*given)
+            counted = self.found["counting"] - counting
+            self.found["LLVM"] += process_time() - began - counted
+            return result
+
+        return timed
+
+    def _counted(self, module: Any, codegen: Any, brief: bool) -> None:
+        self._count("before", module)
+        self._optimise(module, codegen, brief and not self._full)
+        self._count("after", module)
+
+    def _count(self, when: str, module: Any) -> None:
+        began = process_time()
+        self.found[when] = instructions(module)
+        self.found["counting"] += process_time() - began
+
+
+def main() -> None:
+    """Compile, and print a row for each kernel, what takes longest first."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--full", action="store_true", help="all kernels at LLVM's full level")
+    watch = Watch(parser.parse_args().full)
+    gc.disable()
+    rows: dict[str, Counter[str]] = {}
+    for name, signature in default_kernels().items():
+        kernel, kinds = kernel_at(name), read_types(signature)
+        watch.found.clear()
+        began = process_time()
+        kernel.compile(kinds)
+        took = process_time() - began - watch.found["counting"]
+        watch.found["numba"] = took - watch.found["LLVM"]
+        rows[name] = watch.found.copy()
+    ordered = sorted(rows, key=lambda name: -rows[name]["numba"] - rows[name]["LLVM"])
+    print(f"{'':<28}" + "".join(f"{figure:>9}" for figure in FIGURES))
+    for name in ordered:
+        print(_row(name.rpartition(".")[2], rows[name]))
+    print(_row("all", sum(rows.values(), Counter())))
+
+
+def _row(name: str, found: Counter[str]) -> str:
+    return f"{name:<28}" + "".join(
+        f"{found[figure]:9.2f}" if figure in FIGURES[:2] else f"{found[figure]:9d}"
+        for figure in FIGURES
+    )
+
+
+if __name__ == "__main__":
+    main()
