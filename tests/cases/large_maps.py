@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from archloom.evaluators.bounds.network.maps.crossing_kernel import least_crossings
-from archloom.evaluators.bounds.network.maps.crossings import room_of
+from archloom.evaluators.bounds.network.maps.crossing_maps import room_of
 from archloom.evaluators.bounds.network.work import network_work
 from archloom.evaluators.fusion import GroupCost, NetworkCost, group_cost, network_cost
 from archloom.search.mapping.mapper import Mapper

@@ -37,9 +37,7 @@ from ..rounding import (
     whole_cycles,
 )
 from .inside import inside_costs, on_one_core, waits
-from .maps.crossing_kernel import least_crossings
-from .maps.crossings import room_of
-from .maps.gathered import best_corner
+from .maps import best_corner, least_crossings, room_of
 from .work import Nests, Plans, Work, network_work, remember_in
 
 #: passes of a network that are remembered

@@ -23,9 +23,15 @@ from ..needed_outputs import needed
 from ..word_prices import Prices
 from .array_loads import loading_cycles
 from .joint_levels import joint_energies
-from .maps.crossings import Crossing, crossings, figures_of
-from .maps.gathered import Gathered, gathered_maps, words_between
-from .mesh.corners import mesh_corners
+from .maps import (
+    Crossing,
+    Gathered,
+    crossings,
+    figures_of,
+    gathered_maps,
+    words_between,
+)
+from .mesh import mesh_corners
 from .ways_to_keep import ways_to_keep
 from .whole_steps import whole_shares
 

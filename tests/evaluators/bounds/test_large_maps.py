@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from archloom.evaluators.bounds.compulsory import demand, latency_bound_cycles
 from archloom.evaluators.bounds.needed_outputs import needed
-from archloom.evaluators.bounds.network import crossing_kernel
-from archloom.evaluators.bounds.network.maps.crossings import crossings, held_words, room_of
+from archloom.evaluators.bounds.network.maps import crossing_kernel
+from archloom.evaluators.bounds.network.maps.crossing_maps import crossings, held_words, room_of
 from archloom.evaluators.bounds.network.plans import any_plan_bound
 from archloom.evaluators.bounds.network.work import network_work
 from archloom.evaluators.fusion.group import group_cost

@@ -1,5 +1,5 @@
 """Least price of large maps between two layers, over all ways to run these: the compiled part of
-``crossings.py`` (docs/explanation/bounds_proofs.md, lemma 16)."""
+``crossing_maps.py`` (docs/explanation/bounds_proofs.md, lemma 16)."""
 
 from typing import Final, NamedTuple
 
