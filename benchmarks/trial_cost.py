@@ -1,18 +1,19 @@
 """CPU seconds of whole trials, by part: planner, mappings, pricing of plans, bounds, and the rest.
 
     python benchmarks/trial_cost.py [--fusion joint] [--networks vit_b_16 ...]
-        [--designs eyeriss ...] [--json NEW.json] [--against OLD.json]
+        [--designs eyeriss ...] [--factors exact] [--json NEW.json] [--against OLD.json]
 
 A trial searches fusion and mappings of one network on one design, as a study does with its default
-settings, the planner ``--fusion`` and ``--plans`` plans. CPU seconds are of one core after
-compilation, each in the part that spent them (a planner waits for prices, and prices for mappings).
+settings, the planner ``--fusion``, mappings of ``--factors`` and ``--plans`` plans. CPU seconds are
+of one core after compilation, each in the part that spent them (a planner waits for prices, and
+prices for mappings).
 What depends on the network alone is worked out on the first design and known on the others, as in a
 study; with ``--known`` a trial comes after one with another seed, so that its tilings are known as
 well. ``--against`` compares with figures that ``--json`` wrote: how many times less each trial
 takes, their geometric mean, and the EDP of each plan over that of the earlier plan, both as this
 version prices them, whose models may be others.
 benchmarks/data/trial_cost_f173ccd.json has those of the version before planners compared tilings in
-kernels.
+kernels, whose factors were exact.
 """
 
 import argparse
@@ -34,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from archloom.search.fusion.joint import planner
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
+from archloom.search.mapping.factorization import FACTORS
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import FUSION_SEARCHES, MAPPING_SEARCHES
 from archloom.search.seeds import derived_seed
@@ -214,6 +216,7 @@ def _mean(ratios: list[float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fusion", default=SoftwareSettings().fusion, help="the planner")
+    parser.add_argument("--factors", choices=FACTORS, default=SoftwareSettings().factors)
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--designs", nargs="+", default=DESIGNS)
     parser.add_argument("--plans", type=int, default=2)
@@ -222,7 +225,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file that the figures go to")
     parser.add_argument("--against", type=Path, help="figures of an earlier version")
     asked = parser.parse_args()
-    settings = SoftwareSettings(fusion=asked.fusion)
+    settings = SoftwareSettings(fusion=asked.fusion, factors=asked.factors)
     old: dict[tuple[str, str], Row] = {}
     if asked.against is not None:
         before = json.loads(asked.against.read_text())

@@ -127,6 +127,7 @@ RUNS: Final = {
         "--networks tiny_cnn --designs eyeriss --warm-up tiny_cnn --json old.json",
         "--networks tiny_cnn --designs eyeriss --warm-up tiny_cnn --against old.json",
         "--networks tiny_cnn --designs eyeriss --warm-up tiny_cnn --fusion deepfrack",
+        "--networks tiny_cnn --designs eyeriss --warm-up tiny_cnn --factors exact",
     ],
     "studies/cluster_faults": ["--runs 1 --kinds undisturbed --trials 4"],
     "studies/cluster_simulation": ["--trials 60 --workers 1 4 --per-worker 0 4"],
