@@ -122,6 +122,7 @@ RUNS: Final = {
     "mapping/shared_problems": ["--designs 2 --around 1 --networks tiny_cnn"],
     "mapping/start_time": ["one"],
     "mapping/zigzag_mapping": ["--layers 1 --lpf-limit 3"],
+    "compile_kernels": ["--first 1 --full"],
     "cold_start": ["--installed --study smallest.yaml --json figures.json"],
     "trial_cost": [
         "--networks tiny_cnn --designs eyeriss --warm-up tiny_cnn --json old.json",
