@@ -5,7 +5,8 @@
 Compiles all kernels of ``archloom compile`` in a process of its own, without a cache. CPU seconds
 are those of numba, which infers types and writes LLVM's code, and those of LLVM, which optimises it
 and turns it into machine code; a part that several kernels share is written with the first of them,
-and optimised with each. Instructions are LLVM's, before and after it optimises a kernel with its parts.
+and optimised with each. Instructions are LLVM's, before and after it optimises a kernel with its
+parts.
 ``--full`` compiles all kernels at LLVM's full level, those that are marked ``brief`` too.
 """
 
