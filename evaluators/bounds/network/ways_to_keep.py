@@ -15,11 +15,16 @@ from ..level_capacity import Design
 _MOST_CHOICES: Final = 6
 
 
+def leaves_choice(design: Design) -> bool:
+    """Whether mappings may bypass some level."""
+    return bool((design.may != design.must).any())
+
+
 def ways_to_keep(design: Design) -> list[Design]:
-    """Return the design once for each way to keep tensors; none if there are too many."""
+    """Return the design once for each way to keep tensors; as it is if there are too many."""
     choices = np.argwhere(design.may != design.must)
     if len(choices) > _MOST_CHOICES:
-        return []
+        return [design]
     ways = []
     for kept in product((1, 0), repeat=len(choices)):
         must = design.must.copy()

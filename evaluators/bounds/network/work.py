@@ -32,7 +32,7 @@ from .maps import (
     words_between,
 )
 from .mesh import mesh_corners
-from .ways_to_keep import ways_to_keep
+from .ways_to_keep import leaves_choice, ways_to_keep
 from .whole_steps import whole_shares
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
@@ -113,9 +113,10 @@ class Nests(NamedTuple):
         together, if they take ``cycles`` at least; 0 if there are too many ways to keep tensors.
         """
         ways = ways_to_keep(design)
-        if len(ways) < 2:
+        if len(ways) == 1:
             every = np.arange(len(self.bounds))
-            return self._joint(design, prices, every, cycles) if ways else np.zeros(len(every))
+            known = not leaves_choice(design)
+            return self._joint(design, prices, every, cycles) if known else np.zeros(len(every))
         least = np.full(len(self.bounds), np.inf)
         for way in ways:
             costs = self.costs(way, prices, uncut=True)
@@ -129,23 +130,23 @@ class Nests(NamedTuple):
     def by_way(self, design: Design, prices: Prices) -> Floats:
         """Return float64[W, B, 2], energy (pJ) and cycles of layers that run whole, of each of W
         ways to keep tensors; a mapping is above one of them."""
-        every, found = np.arange(len(self.bounds)), []
-        for way in ways_to_keep(design):
-            costs = self.costs(way, prices, uncut=True)
-            joint = self._joint(way, prices, every, costs[:, CYCLES])
-            costs[:, ENERGY_PJ] = np.maximum(costs[:, ENERGY_PJ], joint)
-            found.append(costs)
-        return np.array(found or [self.costs(design, prices, uncut=True)])
+        return np.array([self._together(way, prices) for way in ways_to_keep(design)])
 
     def corners(self, design: Design, prices: Prices, way: int) -> tuple[Ints, Floats]:
         """Return int64[n] and float64[n, 2], a layer, and energy (pJ) and cycles; in one of the
         ways of :meth:`by_way` each layer that runs whole is above one of its rows."""
-        kept, every = (ways_to_keep(design) or [design])[way], np.arange(len(self.bounds))
-        costs = self.costs(kept, prices, uncut=True)
-        joint = self._joint(kept, prices, every, costs[:, CYCLES])
-        costs[:, ENERGY_PJ] = np.maximum(costs[:, ENERGY_PJ], joint)
-        batch = self._whole(kept)
-        return mesh_corners(kept, prices, batch, self.bounds, self.windows, costs)
+        kept = ways_to_keep(design)[way]
+        least, batch = self._together(kept, prices), self._whole(kept)
+        return mesh_corners(kept, prices, batch, self.bounds, self.windows, least)
+
+    def _together(self, design: Design, prices: Prices) -> Floats:
+        """Return float64[B, 2], energy and cycles of layers that run whole: the energy of all
+        levels together, if mappings may bypass none."""
+        costs = self.costs(design, prices, uncut=True)
+        if not leaves_choice(design):
+            joint = self._joint(design, prices, np.arange(len(costs)), costs[:, CYCLES])
+            costs[:, ENERGY_PJ] = np.maximum(costs[:, ENERGY_PJ], joint)
+        return costs
 
     def _joint(self, design: Design, prices: Prices, rows: Ints, cycles: Floats) -> Floats:
         """Return float64[n], the same of some layers on a design that leaves no such choice."""
@@ -160,7 +161,7 @@ class Nests(NamedTuple):
         """Return float64[B], cycles that layers which run whole take at least on one array that
         has to be loaded; 0 where levels may be bypassed, or zeros spare cycles.
         """
-        if (design.may != design.must).any() or prices.busy < 1.0:
+        if leaves_choice(design) or prices.busy < 1.0:
             return np.zeros(len(self.bounds))
         found: Floats = loading_cycles(design, prices, self._whole(design), self.bounds)
         return found

@@ -95,6 +95,15 @@ def _make(loops: Ints, place: int, other: int, d: int, change: int, bound: int) 
 
 
 @helper
+def _keep_if_better(setup: KernelInputs, trial: Trial, room: ImperfectRoom) -> None:
+    """Price what is tried, and take it for the best if it is better."""
+    score = price(setup, trial.tried, trial.tried_keep, room)
+    if score < trial.score[0] - _BETTER:
+        trial.score[0] = score
+        copy_mapping(trial.tried, trial.tried_keep, trial.best, trial.best_keep)
+
+
+@helper
 def _step(setup: KernelInputs, trial: Trial, room: ImperfectRoom, d: int, left: int) -> int:
     """Take changes of a dimension that are better; return how many evaluations are left."""
     tried, best = trial.tried, trial.best
@@ -113,10 +122,7 @@ def _step(setup: KernelInputs, trial: Trial, room: ImperfectRoom, d: int, left: 
                     continue
                 cover(setup, tried, d)
                 left -= 1
-                score = price(setup, tried, trial.tried_keep, room)
-                if score < trial.score[0] - _BETTER:
-                    trial.score[0] = score
-                    copy_mapping(tried, trial.tried_keep, best, trial.best_keep)
+                _keep_if_better(setup, trial, room)
     return left
 
 
@@ -174,10 +180,7 @@ def _pair(setup: KernelInputs, trial: Trial, room: ImperfectRoom, place: int, le
                     _rest_in(setup, tried, within // levels, d)
                     _rest_in(setup, tried, within % levels, e)
                     left -= 1
-                    score = price(setup, tried, trial.tried_keep, room)
-                    if score < trial.score[0] - _BETTER:
-                        trial.score[0] = score
-                        copy_mapping(tried, trial.tried_keep, best, trial.best_keep)
+                    _keep_if_better(setup, trial, room)
     return left
 
 

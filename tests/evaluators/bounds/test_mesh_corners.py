@@ -153,6 +153,23 @@ def test_every_mapping_is_above_a_row(part: int) -> None:
     assert counts["close"] > 0, counts
 
 
+def test_with_too_many_ways_to_keep_tensors_each_level_counts_by_itself() -> None:
+    problem = next(p for p in map(mesh_problem, range(50)) if p.staged == (False, False, False))
+    first, *_, dram = problem.hardware.levels
+    outer = [
+        replace(first, name=f"l{i}", mesh=(1, 1), capacity_bytes=500.0, optional=True)
+        for i in (1, 2, 3)
+    ]
+    hardware = replace(problem.hardware, levels=(first, *outer, dram))
+    design, prices = design_and_prices(hardware, problem.sparsity)
+    nests = nests_of(*(part[None] for part in nest_arrays(replace(problem, hardware=hardware))))
+    apart = nests.costs(design, prices, uncut=True)
+    assert (nests.by_way(design, prices) == apart[None]).all()
+    _, rows = nests.corners(design, prices, 0)
+    assert rows == pytest.approx(apart)
+    assert (nests.joint_energies(design, prices, apart[:, 1]) == 0).all()
+
+
 @compiled
 def listed(bounds, along, most, enough):
     return unrollings(bounds, along, most, enough)

@@ -49,14 +49,13 @@ class _Part(NamedTuple):
 
     Attributes:
         sums: of the tilings.
-        kinds, counts: as of :class:`.plan_space.Listed`.
+        counts: as of :class:`.plan_space.Listed`.
         least: float64[B, 2], of the kind of step of each.
         first: the row of the first one.
         twins: another row for each begins here.
     """
 
     sums: TilingSums
-    kinds: Ints
     counts: Ints
     least: Floats
     first: int
@@ -130,26 +129,18 @@ class PlansOnDesign:
         """Put layers that stream in the place of their kinds of steps."""
         numbers, figures = self._space.streamed.least(self._hardware)
         order = np.argsort(numbers[0], kind="stable")
-        if len(order):
-            kinds, ways = numbers[:, order]
-            named = zip(kinds.tolist(), ways.tolist(), strict=True)
-            self._streaming = dict(enumerate(named, len(self._figures)))
-            self._put_rows(kinds, figures[order], instead=True)
-
-    def _put_rows(self, kinds: Ints, figures: Floats, instead: bool) -> None:
-        """Put rows beside others of some kinds, which ascend, or instead of them.
-
-        Args:
-            kinds: int64[n].
-            figures: float64[n, 2], energy without leakage and cycles.
-        """
-        figures = figures.copy()
+        if not len(order):
+            return
+        (kinds, ways), figures = numbers[:, order], figures[order]
         figures[:, 0] += self._leakage_pj * figures[:, 1]
-        some, starts = np.unique(kinds, return_index=True)
-        starts = len(self._figures) + starts
+        first = len(self._figures)
+        named = zip(kinds.tolist(), ways.tolist(), strict=True)
+        self._streaming = dict(enumerate(named, first))
         # no layer is below its step as a whole
         self._figures = np.concatenate([self._figures, np.maximum(figures, self._least[kinds])])
-        self._paths.put_many(some, starts, np.append(starts[1:], len(self._figures)), instead)
+        some, starts = np.unique(kinds, return_index=True)
+        stops = np.append(starts[1:], len(kinds))
+        self._paths.put_many(some, first + starts, first + stops, instead=True)
 
     def _add(self, listed: "Listed", filling: "Listed") -> None:
         """Put tilings in the place of kinds of steps."""
@@ -167,7 +158,7 @@ class PlansOnDesign:
             return
         first, total = len(self._figures), int(listed.counts.sum())
         least = np.repeat(self._least[listed.kinds], listed.counts, axis=0)
-        part = _Part(listed.sums, listed.kinds, listed.counts, least, first, first + total)
+        part = _Part(listed.sums, listed.counts, least, first, first + total)
         self._parts.append(part)
         self._figures = np.concatenate([self._figures, *self._summed(part.sums, least)])
         stops = np.cumsum(listed.counts)

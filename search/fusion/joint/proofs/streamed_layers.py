@@ -111,9 +111,7 @@ class StreamedLayers:
         alike = self._single[kind]
         design, prices = _design(alike, hardware)
         # what DRAM takes is in the figures of the way already
-        rates = prices.rates.copy()
-        rates[:, -1] = np.inf
-        prices = prices._replace(rates=rates)
+        prices = without_dram_cycles(prices)
         key = kind, way, key_of(design, prices)
         if key not in self._known:
             self._known[key] = alike.nests.corners(design, prices, way)[1]
@@ -149,7 +147,14 @@ def _add_moved(figures: Floats, stored: Ints, hardware: Hardware, images: int) -
     figures[:, 1] = np.maximum(figures[:, 1], stored / moved.rate)
 
 
+def without_dram_cycles(prices: Prices) -> Prices:
+    """Return prices with a DRAM that takes no time, so that designs which differ in nothing else
+    have the same bounds."""
+    rates = prices.rates.copy()
+    rates[:, -1] = np.inf
+    return prices._replace(rates=rates)
+
+
 def key_of(design: Design, prices: Prices) -> bytes:
-    """Return what bounds of layers on a design depend on, for designs of one template."""
-    parts = design.fanout, design.private, design.shared, design.unit, prices.rates
-    return b"".join(part.tobytes() for part in (*parts, prices.accesses_pj, prices.leakage_pj))
+    """Return all that bounds of a layer on a design depend on."""
+    return b"".join(np.asarray(part).tobytes() for part in (*design, *prices))

@@ -8,7 +8,7 @@ from archloom.search.fusion.tiling import LayerTile, tile_nest
 from archloom.space.hardware import Hardware
 from archloom.space.workload import NO_ZEROS, WEIGHTS, Network
 
-from .streamed_layers import key_of
+from .streamed_layers import key_of, without_dram_cycles
 
 
 class TileCorners:
@@ -31,9 +31,7 @@ class TileCorners:
         whole = self._keeps and (tile[3] or layer.multiplies_maps)
         design, prices = design_and_prices(hardware, NO_ZEROS, (whole, True, True))
         # what DRAM takes for weights is counted for all tiles together
-        rates = prices.rates.copy()
-        rates[:, -1] = np.inf
-        prices = prices._replace(rates=rates)
+        prices = without_dram_cycles(prices)
         key = key_of(design, prices)
         if (tile, key) not in self._known:
             bounds, windows = (np.array([part], np.int64) for part in tile_nest(layer, *tile[1:3]))
