@@ -110,22 +110,19 @@ class Nests(NamedTuple):
 
     def joint_energies(self, design: Design, prices: Prices, cycles: Floats) -> Floats:
         """Return float64[B], energy (pJ) that layers which run whole do not go below on all levels
-        together, if they take ``cycles`` at least; 0 if there are too many ways to keep tensors.
+        together, if they take ``cycles`` at least; 0 where levels may be bypassed.
         """
-        ways = ways_to_keep(design)
-        if len(ways) == 1:
-            every = np.arange(len(self.bounds))
-            known = not leaves_choice(design)
-            return self._joint(design, prices, every, cycles) if known else np.zeros(len(every))
-        least = np.full(len(self.bounds), np.inf)
-        for way in ways:
-            costs = self.costs(way, prices, uncut=True)
-            # of a way that costs more than another one already, nothing closer need be known
-            rows = np.flatnonzero(costs[:, ENERGY_PJ] < least)
-            busy = np.maximum(cycles, costs[:, CYCLES])
-            joint = np.maximum(costs[rows, ENERGY_PJ], self._joint(way, prices, rows, busy[rows]))
-            least[rows] = np.minimum(least[rows], joint)
-        return least
+        if leaves_choice(design):
+            return np.zeros(len(self.bounds))
+        found: Floats = joint_energies(
+            design,
+            prices,
+            self._whole(design),
+            self.bounds,
+            self.windows,
+            np.ascontiguousarray(cycles),
+        )
+        return found
 
     def by_way(self, design: Design, prices: Prices) -> Floats:
         """Return float64[W, B, 2], energy (pJ) and cycles of layers that run whole, of each of W
@@ -143,19 +140,9 @@ class Nests(NamedTuple):
         """Return float64[B, 2], energy and cycles of layers that run whole: the energy of all
         levels together, if mappings may bypass none."""
         costs = self.costs(design, prices, uncut=True)
-        if not leaves_choice(design):
-            joint = self._joint(design, prices, np.arange(len(costs)), costs[:, CYCLES])
-            costs[:, ENERGY_PJ] = np.maximum(costs[:, ENERGY_PJ], joint)
+        joint = self.joint_energies(design, prices, costs[:, CYCLES])
+        costs[:, ENERGY_PJ] = np.maximum(costs[:, ENERGY_PJ], joint)
         return costs
-
-    def _joint(self, design: Design, prices: Prices, rows: Ints, cycles: Floats) -> Floats:
-        """Return float64[n], the same of some layers on a design that leaves no such choice."""
-        batch = self._whole(design, rows)
-        bounds, windows = self.bounds[rows], self.windows[rows]
-        found: Floats = joint_energies(
-            design, prices, batch, bounds, windows, np.ascontiguousarray(cycles)
-        )
-        return found
 
     def loading_cycles(self, design: Design, prices: Prices) -> Floats:
         """Return float64[B], cycles that layers which run whole take at least on one array that
@@ -166,13 +153,10 @@ class Nests(NamedTuple):
         found: Floats = loading_cycles(design, prices, self._whole(design), self.bounds)
         return found
 
-    def _whole(self, design: Design, rows: Ints | None = None) -> LayerBatch:
-        """Return the layers, or some, as they run whole, without what it costs to fill levels."""
+    def _whole(self, design: Design) -> LayerBatch:
+        """Return the layers as they run whole, without what it costs to fill levels."""
         unused, missing = np.empty((1, 1, 1, 1)), np.zeros(len(design.shared), np.int64)
-        works, shares = self.works, self._shares(design, True)
-        if rows is not None:
-            works, shares = Works(*(of[rows] for of in works)), Shares(*(of[rows] for of in shares))
-        return LayerBatch(works, shares, unused, unused, missing)
+        return LayerBatch(self.works, self._shares(design, True), unused, unused, missing)
 
     def _shares(self, design: Design, uncut: bool) -> Shares:
         meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
