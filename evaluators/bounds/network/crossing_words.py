@@ -275,7 +275,7 @@ def crossing_with(layer: Whole, beside: Beside) -> float:
 
 
 @allocating
-def _crossed(
+def crossed_at(
     layer: Whole, b: int, inner: Ints, outer: Ints, taken: Ints, beside: Beside
 ) -> Crossed:
     """Return what crosses the boundary around a level, and note in ``taken[L, 3]`` that this is
@@ -319,7 +319,7 @@ def crossing_whole(layer: Whole, extents: Extents, beside: Beside, paired: bool)
             continue
         inner, outer = np.empty(3, np.int64), np.empty(3, np.int64)
         keepers(design, b, inner, outer)
-        at = Boundary(b, inner, _crossed(layer, b, inner, outer, taken, beside))
+        at = Boundary(b, inner, crossed_at(layer, b, inner, outer, taken, beside))
         if at.crossed.price[WEIGHTS] < 0.0:
             return -1.0
         if waits and single(design, b + 2):

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import allocating, helper
+from archloom.evaluators.jit import allocating, copy_row, helper
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
 
 from ...arrays import Floats, Ints
@@ -36,6 +36,12 @@ _KNOWN: Final = 32
 #: in the place of a tensor: tiles have the same part of none
 _NONE: Final = -1
 
+#: tiles that are noted, told apart where a tensor comes so many times as often, or where the outer
+#: boundary costs so much more of the least
+NOTED: Final = 96
+_OFTENER: Final = 1.05
+_DEARER: Final = 0.005
+
 
 class _Pair(NamedTuple):
     """Tiles inside two boundaries of a layer.
@@ -51,6 +57,9 @@ class _Pair(NamedTuple):
         known: float64[:data:`_KNOWN`, 4]: times that each tensor comes, and what the words across
             the inner boundary then cost at the least.
         added: int64[1], how many were added.
+        noted: float64[:data:`NOTED`, 4]: times that each tensor comes, and what the words across
+            the outer boundary cost at the least; of no length if that is not asked for.
+        most: that cost at the most, if it is.
     """
 
     layer: Whole
@@ -62,13 +71,53 @@ class _Pair(NamedTuple):
     words: Floats
     known: Floats
     added: Ints
+    noted: Floats
+    most: float
+
+
+@helper
+def _finer(times: float) -> float:
+    """Return a number that stands for all that are little larger."""
+    return float(_OFTENER ** np.floor(np.log(times) / np.log(_OFTENER) * (1 + 1e-12)))
+
+
+@helper
+def _note(pair: _Pair, weights: float, inputs: float, outputs: float, cost: float) -> None:
+    """Note what the outer boundary costs if tensors come so many times, if none that is noted is
+    as good in all."""
+    noted, count = pair.noted, pair.added[0]
+    if weights == np.inf or inputs == np.inf or outputs == np.inf:
+        # nothing of it fits
+        return
+    step = _DEARER * pair.most
+    new = (_finer(weights), _finer(inputs), _finer(outputs), np.floor(cost / step) * step)
+    left = 0
+    for n in range(count):
+        no_worse = no_better = True
+        for k in range(4):
+            no_worse = no_worse and noted[n, k] <= new[k]
+            no_better = no_better and noted[n, k] >= new[k]
+        if no_worse:
+            return
+        if not no_better:
+            copy_row(noted[left], noted[n])
+            left += 1
+    full = left == len(noted)
+    if full:
+        left -= 1
+    for k in range(4):
+        noted[left, k] = min(noted[left, k], new[k]) if full else new[k]
+    pair.added[0] = left + 1
 
 
 @helper
 def _inside(pair: _Pair, weights: float, inputs: float, outputs: float, useless: float) -> float:
     """Return what the words across the inner boundary cost at the least, no more than ``useless``,
-    if tensors come so many times.
+    if tensors come so many times. Where tiles are noted it adds nothing.
     """
+    if len(pair.noted):
+        _note(pair, weights, inputs, outputs, pair.most - useless)
+        return useless
     known, number = pair.known, pair.added[0]
     for k in range(min(number, _KNOWN)):
         fewer = known[k, WEIGHTS] <= weights and known[k, INPUTS] <= inputs
@@ -259,7 +308,7 @@ def _outside(pair: _Pair, outer: Boundary, useless: float) -> float:
         add_stays(pair.layer, pair.inner.b, pair.inner.inner[pair.same], pair.same, fits)
     count = fits.number[0]
     for t in (OUTPUTS, WEIGHTS, INPUTS):
-        if not outer.crossed.kept[t]:
+        if not outer.crossed.kept[t] or (pair.same != _NONE and pair.same != t):
             continue
         fits.number[0] = count
         if outer.inner[t] != outer.b:
@@ -296,6 +345,40 @@ def paired_cost(layer: Whole, extents: Extents, outer: Boundary, inner: Boundary
         if floor == np.inf:
             continue
         added[0] = 0
-        pair = _Pair(layer, outside, inside, inner, same, floor, words, known, added)
+        nothing = np.empty((0, 4))
+        pair = _Pair(
+            layer, outside, inside, inner, same, floor, words, known, added, nothing, np.inf
+        )
         least = _outside(pair, outer, least)
     return float(least)
+
+
+@allocating
+def noted_outside(
+    layer: Whole, extents: Extents, outer: Boundary, inner: Boundary, most: float
+) -> tuple[Floats, Floats]:
+    """Return what tiles cost across the outer boundary, and what they leave to the inner one.
+
+    Costs across the outer boundary above ``most`` are not told apart. Other arguments are those of
+    :func:`paired_cost`.
+
+    Returns:
+        float64[n, 4]: times that all of each tensor crosses the inner boundary at least, with the
+        least cost across the outer one; float64[3], by tensor, that cost where both tiles have the
+        same part of it. Each mapping is above a row, or above the latter cost of the tensor that
+        stays inside.
+    """
+    outside, inside = tiles_at(layer, extents, outer), tiles_at(layer, extents, inner)
+    words, known, added = np.zeros(3), np.empty((0, 4)), np.zeros(1, np.int64)
+    noted, same = np.empty((NOTED, 4)), np.full(3, most)
+    pair = _Pair(layer, outside, inside, inner, _NONE, 0.0, words, known, added, noted, most)
+    _outside(pair, outer, most)
+    # what costs more counts as if it left nothing to come again
+    _note(pair, 1.0, 1.0, 1.0, most)
+    for t in range(3):
+        count = outside.fits.number[0]
+        add_stays(layer, inner.b, inner.inner[t], t, outside.fits)
+        if outer.crossed.kept[t]:
+            same[t] = stays_cost(layer, outside, outer, t, most)
+        outside.fits.number[0] = count
+    return noted[: added[0]], same

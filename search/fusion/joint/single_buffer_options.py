@@ -5,7 +5,7 @@ weights; pinned feature maps take part of the buffer. Which tilings fit follows 
 (:mod:`.tilings`); here they are priced for one design, many at once.
 """
 
-from collections.abc import Mapping as Dict, Sequence
+from collections.abc import Iterable, Mapping as Dict, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -201,6 +201,10 @@ class SingleBufferOptions(GroupOptions):
         else:
             placed = (*self._placed.first(kind), *self._placed.all(kind))
         return self._sums([one for one in _distinct(placed) if one.tile is not None])
+
+    def forget(self, kinds: Iterable[int]) -> None:
+        """Forget the tilings of some kinds, which take some kilobytes each."""
+        self._placed.forget(kinds)
 
     def _masked(self, kind: int) -> bool:
         """Whether a mask may leave out some of the tiles of a kind."""

@@ -120,6 +120,11 @@ class GroupTilings:
             self._axes[key] = self.tiled.axis(*key)
         return self._axes[key]
 
+    def forget(self) -> None:
+        """Forget where tiles lie; it is worked out again if it is asked for."""
+        self._sweeps.clear()
+        self._axes.clear()
+
     def policies(self, tile: Tile) -> tuple[HaloPolicy, ...]:
         """Halo policies that differ for a tile: along an axis in one piece there is no halo."""
         cut = tile[0] < self.whole[0], tile[1] < self.whole[1]

@@ -5,13 +5,13 @@ stays there longest. Each such choice has a bound of its own; a mapping is above
 (docs/explanation/bounds_proofs.md, lemma 20).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import allocating, compiled, helper
+from archloom.evaluators.jit import allocating, compiled, copy_row, helper
 from archloom.evaluators.loopnest import DILATION, STRIDE
-from archloom.space.workload import OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from ....arrays import Floats, Ints
 from ...layer_kernel import CYCLES, ENERGY_PJ, LayerBatch
@@ -23,6 +23,7 @@ from ..crossing_words import crossing, crossing_whole, nothing_beside
 from ..tile_extents import extents_of, undilated
 from ..whole_tiles import Whole
 from .moved_words import (
+    GROUP,
     Counted,
     ListedTiles,
     Tables,
@@ -32,9 +33,22 @@ from .moved_words import (
     rows_of,
     tabulate,
 )
+from .outer_tiles import Outside, outside_of, same_part_pj
 from .private_tiles import Room, tiles_that_stay
 from .unrollings import LONGER, steps_of, unrollings
-from .word_costs import KINDS, Forms, fill_kinds, forms_of, priced
+from .word_costs import (
+    I_FILL,
+    KINDS,
+    O_AGAIN,
+    W_FILL,
+    Forms,
+    I,
+    O,
+    W,
+    fill_kinds,
+    forms_of,
+    priced,
+)
 
 #: how finely mappings are told apart by cycles
 _BINS: Final = 64
@@ -66,13 +80,13 @@ def mesh_of(design: Design) -> int:
 
 
 @allocating
-def _corners(layer: Whole, beyond_pj: float, least_pj: float, cycles: float) -> Floats:
+def _corners(layer: Whole, outside: Outside, least_pj: float, cycles: float) -> Floats:
     """Return float64[n, 2], energy (pJ, without leakage) and cycles; a mapping is above one row.
 
     Args:
         layer: that runs whole, on a design with a mesh as of :func:`mesh_of`, and whose blocks
             leave no rows or columns out.
-        beyond_pj: energy of words further out than the level outside the mesh, at the least.
+        outside: words further out than the level outside the mesh.
         least_pj, cycles: that no mapping goes below.
     """
     design, bounds, busy = layer.design, layer.bounds, layer.prices.busy
@@ -87,11 +101,11 @@ def _corners(layer: Whole, beyond_pj: float, least_pj: float, cycles: float) -> 
     found = np.full((_BINS + 1, 2), np.inf)
     found[_BINS] = single[0]
     found[_BINS, 1] = last
-    forms, every = forms_of(layer, beyond_pj), np.empty(3)
+    forms, every = forms_of(layer), np.empty(3)
     every[WEIGHTS] = float(bounds[G]) * bounds[K] * bounds[C] * bounds[R] * bounds[S]
     every[OUTPUTS] = float(bounds[N]) * bounds[G] * bounds[K] * bounds[P] * bounds[Q]
     rows, blocks = (
-        rows_of(bounds, extents_of(bounds, layer.window)),
+        rows_of(bounds, extents_of(bounds, layer.window), PADDED),
         blocks_of(bounds, layer.window),
     )
     counted = Counted(bounds, rows, blocks, layer.work.words[PADDED], every)
@@ -99,8 +113,25 @@ def _corners(layer: Whole, beyond_pj: float, least_pj: float, cycles: float) -> 
     for stays in range(3):
         tiles = tiles_that_stay(bounds, layer.window, room, stays)
         listed = list_tiles(counted, stays, tiles)
-        _try(layer, counted, forms, some, listed, (first, last), found)
+        costs = _Costs(forms, outside, stays, np.empty(KINDS))
+        _try(layer, counted, costs, some, listed, (first, last), found)
     return _not_above(found)
+
+
+class _Costs(NamedTuple):
+    """What words cost while one tensor stays.
+
+    Attributes:
+        forms: by kind of words.
+        outside: words further out.
+        stays: the tensor.
+        own: float64[8], scratch.
+    """
+
+    forms: Forms
+    outside: Outside
+    stays: int
+    own: Floats
 
 
 @helper
@@ -115,45 +146,113 @@ def _adds(found: Floats, ends: tuple[float, float], energy: float, cycles: float
     return not beaten
 
 
+@helper
+def _come_again(costs: _Costs, counted: Counted, kinds: Floats, times: Floats) -> float:
+    """Let all words of each tensor cross the mesh so many times, or as often as they do; return the
+    energy that this takes beside what ``kinds`` do."""
+    own, once, prices = costs.own, counted.once, costs.forms.prices
+    copy_row(own, kinds)
+    own[W] = max(own[W], once[WEIGHTS] * times[WEIGHTS])
+    own[W_FILL] = max(own[W_FILL], own[W])
+    own[I] = max(own[I], once[INPUTS] * times[INPUTS])
+    own[I_FILL] = max(own[I_FILL], own[I])
+    own[O] = max(own[O], counted.every[OUTPUTS] * times[OUTPUTS])
+    own[O_AGAIN] = max(own[O_AGAIN], own[O] - counted.every[OUTPUTS])
+    more = 0.0
+    for k in range(KINDS):
+        more += prices[0, k] * (own[k] - kinds[k])
+    return float(more)
+
+
+@helper
+def _least_outside(costs: _Costs, counted: Counted, kinds: Floats, same_pj: float) -> float:
+    """Return the least energy of words further out, and of those that come again for them.
+
+    ``same_pj`` is that of words further out if the tensor that stays comes once.
+    """
+    choices, least = costs.outside.choices, same_pj
+    for n in range(len(choices)):
+        if choices[n, 3] < least:
+            more = choices[n, 3] + _come_again(costs, counted, kinds, choices[n])
+            least = min(least, more)
+    return float(least)
+
+
+@helper
+def _put(found: Floats, ends: tuple[float, float], energy: float, cycles: float) -> None:
+    """Put energy and cycles of a mapping into its bin."""
+    if cycles < ends[1]:
+        at = int((cycles - ends[0]) / (ends[1] - ends[0]) * _BINS)
+        found[at, 0] = min(found[at, 0], max(energy, found[_BINS, 0]))
+        found[at, 1] = min(found[at, 1], cycles)
+
+
+@helper
+def _put_all(
+    layer: Whole,
+    counted: Counted,
+    costs: _Costs,
+    kinds: Floats,
+    same_pj: float,
+    runs: tuple[float, float],
+    ends: tuple[float, float],
+    found: Floats,
+) -> None:
+    """Put into ``found`` what mappings of such words cost, which use ``runs[0]`` buffers for
+    ``runs[1]`` cycles or more; ``same_pj`` as of :func:`_least_outside`."""
+    energy, cycles = priced(layer, costs.forms, kinds, *runs)
+    _put(found, ends, energy + same_pj, cycles)
+    choices, least = costs.outside.choices, same_pj
+    for n in range(len(choices)):
+        if choices[n, 3] >= least:
+            # all that follow cost no less, in no fewer cycles
+            return
+        if choices[n, 3] + _come_again(costs, counted, kinds, choices[n]) < least:
+            more, later = priced(layer, costs.forms, costs.own, *runs)
+            _put(found, ends, more + choices[n, 3], later)
+            if later <= cycles:
+                least = more + choices[n, 3] - energy
+
+
 @allocating
 def _try(
     layer: Whole,
     counted: Counted,
-    forms: Forms,
+    costs: _Costs,
     some: Ints,
     listed: ListedTiles,
     ends: tuple[float, float],
     found: Floats,
 ) -> None:
     """Put into ``found`` what unrolled loops and tiles cost while one tensor stays."""
-    bounds, count = counted.bounds, len(listed.tiles)
-    words, kinds, fills = np.empty(3), np.empty(KINDS), np.full(3, np.inf)
-    shape = listed.extents.shape
+    bounds, words, kinds = counted.bounds, np.empty(3), np.empty(KINDS)
+    shape, groups = listed.extents.shape, len(listed.most) - 1
     tables = Tables(np.ones(shape), np.ones(shape, np.int64), np.ones(8, np.int64))
-    for n in range(count):
-        for t in range(3):
-            fills[t] = min(fills[t], listed.fills[n, t])
     for u in range(len(some)):
-        over = some[u]
-        steps = max(ends[0], steps_of(bounds, over) * layer.prices.busy)
-        used = 1.0
+        over, used = some[u], 1.0
         for d in range(8):
             used *= over[d]
+        runs = used, max(ends[0], steps_of(bounds, over) * layer.prices.busy)
         tabulate(counted, listed, over, tables)
-        # no tile does with fewer words than the largest extents, each by itself
-        look_up(counted, listed.stays, tables, listed.most, words)
-        fill_kinds(layer, counted, over, words, fills, kinds)
-        energy, cycles = priced(layer, forms, kinds, used, steps)
-        if not _adds(found, ends, energy, cycles):
-            continue
-        for n in range(count):
-            look_up(counted, listed.stays, tables, listed.numbers[n], words)
-            fill_kinds(layer, counted, over, words, listed.fills[n], kinds)
-            energy, cycles = priced(layer, forms, kinds, used, steps)
-            if cycles < ends[1]:
-                at = int((cycles - ends[0]) / (ends[1] - ends[0]) * _BINS)
-                found[at, 0] = min(found[at, 0], max(energy, found[_BINS, 0]))
-                found[at, 1] = min(found[at, 1], cycles)
+        for g in range(groups, -1, -1):
+            # no tile does with fewer words than the largest extents, each by itself
+            own = listed.most[g]
+            look_up(counted, listed.stays, tables, own, words)
+            fill_kinds(layer, counted, over, words, listed.least_fills[g], kinds)
+            same_pj = same_part_pj(costs.outside, counted, listed.stays, tables, own)
+            more_pj = _least_outside(costs, counted, kinds, same_pj)
+            energy, cycles = priced(layer, costs.forms, kinds, *runs)
+            adds = _adds(found, ends, energy + more_pj, cycles)
+            if g == groups:
+                if not adds:
+                    break
+                continue
+            for n in range(g * GROUP, min((g + 1) * GROUP, len(listed.tiles)) if adds else 0):
+                own = listed.numbers[n]
+                look_up(counted, listed.stays, tables, own, words)
+                fill_kinds(layer, counted, over, words, listed.fills[n], kinds)
+                same_pj = same_part_pj(costs.outside, counted, listed.stays, tables, own)
+                _put_all(layer, counted, costs, kinds, same_pj, runs, ends, found)
 
 
 @allocating
@@ -217,13 +316,14 @@ def mesh_corners(
             work, limits = one_work(batch.works, i), limits_in(batch.shares, i, tiles)
             layer = Whole(design, prices, work, limits, bounds[i], windows[i])
             beside = nothing_beside(len(design.shared), 1)
-            beyond = crossing(layer, beside)
-            if undilated(bounds[i], windows[i]):
-                extents = extents_of(bounds[i], windows[i])
+            beyond, known = crossing(layer, beside), undilated(bounds[i], windows[i])
+            extents = extents_of(bounds[i], windows[i])
+            if known:
                 beyond = max(beyond, crossing_whole(layer, extents, beside, False))
             if beyond >= 0.0:
+                outside = outside_of(layer, extents, beyond, known)
                 layer = Whole(design, prices, work, limits, bounds[i], window)
-                own = _corners(layer, beyond, least[i, ENERGY_PJ], least[i, CYCLES])
+                own = _corners(layer, outside, least[i, ENERGY_PJ], least[i, CYCLES])
         for n in range(len(own)):
             of[rows], found[rows, 0] = i, own[n, 0] * (1 - ROUNDING)
             found[rows, 1] = np.ceil(own[n, 1] * (1 - ROUNDING))

@@ -1,6 +1,6 @@
 """Words that tiles of one buffer, and of a whole mesh of them, move at the least: compiled."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -9,14 +9,17 @@ from archloom.evaluators.loopnest import DILATION, STRIDE, diagonals
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from ....arrays import Floats, Ints
-from ...layer_work import OF_KERNEL, OF_OUTPUTS, PADDED
+from ...layer_work import OF_KERNEL, OF_OUTPUTS
 from ..tile_extents import Extents
+
+#: tiles that are first looked at together: neighbours in a list have most extents in common
+GROUP: Final = 16
 
 
 @allocating
-def rows_of(bounds: Ints, extents: Extents) -> Floats:
-    """Return float64[2, 2, M], rows that blocks of so many outputs, or taps, touch together: by
-    kind of block, axis and extent."""
+def rows_of(bounds: Ints, extents: Extents, real: int) -> Floats:
+    """Return float64[2, 2, M], padded or real rows that blocks of so many outputs, or taps, read
+    together: by kind of block, axis and extent."""
     most = 1
     for d in range(P, S + 1):
         most = max(most, bounds[d])
@@ -27,7 +30,7 @@ def rows_of(bounds: Ints, extents: Extents) -> Floats:
         for extent in range(bounds[d], 0, -1):
             while place + 1 < extents.places[d] and extent < extents.size[d, place]:
                 place += 1
-            rows[kind, axis, extent] = extents.rows[PADDED, kind, axis, place]
+            rows[kind, axis, extent] = extents.rows[real, kind, axis, place]
     return rows
 
 
@@ -124,8 +127,9 @@ class ListedTiles(NamedTuple):
         numbers: int64[n, 8], of their extents among the different ones of each dimension.
         extents: int64[8, M], these.
         counts: int64[8], how many.
-        most: int64[8], the number of the largest one.
+        most: int64[g + 1, 8], numbers of the largest ones, of each group of tiles; last, of all.
         fills: float64[n, 3], words of each tensor that enter all buffers at the least.
+        least_fills: float64[g + 1, 3], the least of each group, and of all.
     """
 
     stays: int
@@ -135,15 +139,18 @@ class ListedTiles(NamedTuple):
     counts: Ints
     most: Ints
     fills: Floats
+    least_fills: Floats
 
 
 @allocating
 def list_tiles(counted: Counted, stays: int, tiles: Ints) -> ListedTiles:
     """Return tiles with their extents by number, and what enters buffers for them."""
     numbers, counts = np.zeros((len(tiles), 8), np.int64), np.zeros(8, np.int64)
-    most = np.zeros(8, np.int64)
+    groups = -(-len(tiles) // GROUP)
+    most, least = np.zeros((groups + 1, 8), np.int64), np.full((groups + 1, 3), np.inf)
     extents, fills = np.ones((8, len(tiles) + 1), np.int64), np.empty((len(tiles), 3))
     for n in range(len(tiles)):
+        count_words(counted, stays, tiles[n], fills[n])
         for d in range(8):
             k = 0
             while k < counts[d] and extents[d, k] != tiles[n, d]:
@@ -152,9 +159,16 @@ def list_tiles(counted: Counted, stays: int, tiles: Ints) -> ListedTiles:
                 extents[d, k] = tiles[n, d]
                 counts[d] += 1
             numbers[n, d] = k
-            most[d] = k if extents[d, k] > extents[d, most[d]] else most[d]
-        count_words(counted, stays, tiles[n], fills[n])
-    return ListedTiles(stays, tiles, numbers, extents, counts, most, fills)
+        for group in (n // GROUP, groups):
+            for d in range(8):
+                k = numbers[n, d]
+                if (n % GROUP == 0 and group < groups) or extents[d, k] > extents[
+                    d, most[group, d]
+                ]:
+                    most[group, d] = k
+            for t in range(3):
+                least[group, t] = min(least[group, t], fills[n, t])
+    return ListedTiles(stays, tiles, numbers, extents, counts, most, fills, least)
 
 
 class Tables(NamedTuple):

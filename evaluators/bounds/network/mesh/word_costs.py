@@ -46,13 +46,13 @@ def _outer(design: Design, t: int) -> int:
 
 
 @allocating
-def forms_of(layer: Whole, beyond_pj: float) -> Forms:
-    """Return what words cost."""
+def forms_of(layer: Whole) -> Forms:
+    """Return what words cost, without those that move further out alone."""
     design, prices, work = layer.design, layer.prices, layer.work
     levels, accesses, macs = len(design.shared), layer.prices.accesses_pj, layer.work.macs
     every, fixed = np.zeros((1 + 3 * levels, KINDS)), np.zeros(1 + 3 * levels)
     shared = np.zeros(1 + 3 * levels, np.int64)
-    fixed[0] = macs * prices.macs_pj + beyond_pj
+    fixed[0] = macs * prices.macs_pj
     for t in range(3):
         fixed[0] += macs * accesses[0, BY_MACS, t]
         every[0, W + t] = accesses[_outer(design, t), BY_INNER, t]

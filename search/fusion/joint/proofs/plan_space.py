@@ -19,13 +19,14 @@ from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import closest_pass_bounds
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import MappingProblem
-from archloom.search.fusion.joint.tilings import TilingSums, joined_sums
+from archloom.search.fusion.joint.tilings import MovedPrices, TilingSums, joined_sums
 from archloom.search.fusion.tiling import LayerTile, LeastTiles, TileEstimates
 from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
 from archloom.space.workload import Network
 
 from ...plan_evaluator import MemoizedPlanEvaluator
 from ..single_buffer_options import UNEVEN_RATIO, SingleBufferOptions
+from .moved_tilings import NO_MOVED, MovedTilings
 from .plans_on_design import LeastOfPlans, PlansOnDesign
 from .step_bounds import WholeSteps, unbounded
 from .streamed_layers import StreamedLayers
@@ -137,9 +138,12 @@ class PlanSpace:
         count = len(self.edges.members)
         #: bool[K], kinds of which tilings may tell more than the step as a whole
         self.worth_listing: Flags = (self.edges.members > 1) & ~options.nestable
+        #: bool[K], those of which it is known what moves for all tilings but those that fill meshes
+        self.is_moved: Flags = np.zeros(count, np.bool_)
+        self.moved = NO_MOVED
         #: bool[K], those of which all tilings but those that fill meshes are listed
         self.is_listed: Flags = np.zeros(count, np.bool_)
-        #: bool[K], of those, which have none
+        #: bool[K], of those of either, which have none
         self.bare: Flags = np.zeros(count, np.bool_)
         self.listed = _NONE
         #: those that fill meshes, by the sides of tiles that do so
@@ -172,6 +176,45 @@ class PlanSpace:
         some: Flags = self.edges.running[macs].any(axis=0)
         return some
 
+    def move(self, kinds: Sequence[int], sides: tuple[int, ...], uneven: Flags) -> None:
+        """Find out what moves for kinds of steps, also in tiles with some sides if they are uneven
+        or fit nowhere else."""
+        found = dict[int, TilingSums]()
+        for kind in kinds:
+            sums = self._options.tiling_sums(kind)
+            if sums is None:
+                self.worth_listing[kind] = False
+            else:
+                found[kind] = sums
+                self.is_moved[kind], self.bare[kind] = True, len(sums.starts) == 1
+        self.moved = self.moved.and_more(found)
+        self._fill_moved(sides, uneven)
+        self._options.forget(kinds)
+
+    def _fill_moved(self, sides: tuple[int, ...], uneven: Flags) -> None:
+        before = self._filling(sides)
+        found = dict[int, TilingSums]()
+        for kind in np.flatnonzero(
+            self.is_moved & (uneven | self.bare) & ~before.is_moved
+        ).tolist():
+            found[kind] = self._filled(kind, sides)
+            before.is_moved[kind] = True
+        self.filling[sides] = before._replace(moved=before.moved.and_more(found))
+        self._options.forget(found)
+
+    def least_moved(
+        self, prices: MovedPrices, sides: tuple[int, ...], uneven: Flags
+    ) -> tuple[Ints, Floats]:
+        """Return kinds, and float64[n, 2], the least energy (pJ) and cycles that what moves takes
+        for each; infinite for those that fit in no tiles."""
+        self._fill_moved(sides, uneven)
+        count, filling = len(self.bare), self._filling(sides)
+        found, filled = (of.least(prices, count) for of in (self.moved, filling.moved))
+        # tiles that fill the mesh are known for other designs too
+        filled[~(uneven | self.bare)] = np.inf
+        kinds = np.flatnonzero(self.is_moved)
+        return kinds, np.minimum(found, filled)[kinds]
+
     def list(self, kinds: Sequence[int]) -> Listed:
         """List and return the tilings of kinds of steps, but those that fill meshes."""
         found = dict[int, TilingSums]()
@@ -185,6 +228,7 @@ class PlanSpace:
         new = _listed(found)
         self.listed = self.listed.and_more(new)
         self._add_sizes(new)
+        self._options.forget(kinds)
         return new
 
     def uneven(self, design: Hardware, relaxed: Hardware) -> Flags:
@@ -213,25 +257,34 @@ class PlanSpace:
     def fill(self, sides: tuple[int, ...], uneven: Flags) -> Listed:
         """List and return the tiles with some sides of all kinds that are listed and uneven, or fit
         nowhere else, as far as they were not."""
-        if sides not in self.filling:
-            none = np.zeros(len(self.bare), np.bool_)
-            self.filling[sides] = _Filling(_NONE, none, none.copy())
-        before = self.filling[sides]
+        before = self._filling(sides)
         found = dict[int, TilingSums]()
         for kind in np.flatnonzero(
             self.is_listed & (uneven | self.bare) & ~before.is_listed
         ).tolist():
-            sums = self._options.tiling_sums(kind, sides)
-            assert sums is not None, "it was listed, so nothing is masked"
-            found[kind] = sums
+            found[kind] = self._filled(kind, sides)
             before.is_listed[kind] = True
-            if self.bare[kind] and len(sums.starts) == 1:
-                # larger groups hold its maps too, and more
-                before.unfit[self.edges.containing(kind) & self.worth_listing] = True
         new = _listed(found)
         self.filling[sides] = before._replace(listed=before.listed.and_more(new))
         self._add_sizes(new)
+        self._options.forget(found)
         return new
+
+    def _filling(self, sides: tuple[int, ...]) -> "_Filling":
+        if sides not in self.filling:
+            none = np.zeros(len(self.bare), np.bool_)
+            self.filling[sides] = _Filling(_NONE, none, NO_MOVED, none.copy(), none.copy())
+        return self.filling[sides]
+
+    def _filled(self, kind: int, sides: tuple[int, ...]) -> TilingSums:
+        """Return the tiles of a kind with some sides."""
+        sums = self._options.tiling_sums(kind, sides)
+        assert sums is not None, "it was listed, so nothing is masked"
+        if self.bare[kind] and len(sums.starts) == 1:
+            # larger groups hold its maps too, and more
+            unfit = self.filling[sides].unfit
+            unfit[self.edges.containing(kind) & self.worth_listing] = True
+        return sums
 
     def has_corners(self, place: int) -> bool:
         """Whether more may be known of a size than its least energy and its least cycles."""
@@ -264,11 +317,15 @@ class _Filling(NamedTuple):
     Attributes:
         listed: tilings.
         is_listed: bool[K], of which kinds they are listed.
+        moved: what moves for tilings.
+        is_moved: bool[K], of which kinds that is known.
         unfit: bool[K], kinds that fit nowhere, neither in such tiles nor in others.
     """
 
     listed: Listed
     is_listed: Flags
+    moved: MovedTilings
+    is_moved: Flags
     unfit: Flags
 
 

@@ -6,9 +6,10 @@ cycles together, each once it lies on that path.
 
 from collections.abc import Iterator
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.search.fusion.joint.tilings import TilingSums, moved_prices
@@ -20,8 +21,16 @@ from ..shortest_path import LeastProductPaths, Path
 if TYPE_CHECKING:
     from .plan_space import Listed, PlanSpace
 
+Flags: TypeAlias = NDArray[np.bool_]
+
 #: kinds of steps that are listed by tiling for one design; those that follow list more (ours)
 _AT_ONCE: Final = 256
+
+#: kinds of steps of which it is found out for one design what moves (ours)
+_LOOKED: Final = 2048
+
+#: share that the order of floating-point sums may take off a bound (ours)
+_SUMS: Final = 1e-10
 
 #: steps are listed together that lie on paths of at most so much more energy x latency (ours)
 _NEAR: Final = 1e-3
@@ -81,7 +90,7 @@ class PlansOnDesign:
         self._leakage_pj = access_costs(hardware).leakage_pj_per_cycle + leakage_pj
         self._figures = space.whole.least(hardware)
         self._figures[:, 0] += leakage_pj * self._figures[:, 1]
-        self._least = self._figures.copy()
+        self._least, self._inside = self._figures.copy(), space.whole.inside(hardware)
         self._costs = np.zeros((2, 0))
         #: parts of the sizes that have costs
         self._priced = 0
@@ -95,6 +104,7 @@ class PlansOnDesign:
         self._price_pj = 0.0
         space.fill(self._sides, self._uneven)
         self._stream()
+        self._move()
         self._add(space.listed, space.filling[self._sides].listed)
         self._put(space.alone, instead=False)
 
@@ -111,19 +121,42 @@ class PlansOnDesign:
 
     def _listed_path(self) -> Path:
         """Return the best path, once no step of it may be listed, or many were."""
-        space, left = self._space, _AT_ONCE
+        space, left, looked = self._space, _AT_ONCE, _LOOKED
         while True:
             path = self._paths.least_product(self._figures)
             assert path is not None, "every network runs layer by layer"
             wanted = space.worth_listing & ~space.is_listed
             kinds = [row for row in path.rows if row < len(wanted) and wanted[row]]
+            if any(not space.is_moved[kind] for kind in kinds) and looked > 0:
+                some = self._some(path, kinds, wanted & ~space.is_moved, looked)
+                looked -= len(some)
+                space.move(some, self._sides, self._uneven)
+                self._move()
+                continue
             if not kinds or left <= 0 or space.full:
                 return path
-            near = [kind for kind in self._paths.near(path, _NEAR) if wanted[kind]]
-            some = list(dict.fromkeys([*kinds, *near]))[:left]
+            some = self._some(path, kinds, wanted, left)
             left -= len(some)
             new = space.list(some)
             self._add(new, space.fill(self._sides, self._uneven))
+
+    def _some(self, path: Path, kinds: list[int], wanted: Flags, most: int) -> list[int]:
+        """Return kinds of steps on the best path, and near it, that are wanted."""
+        near = self._paths.near(path, _NEAR)
+        return [kind for kind in dict.fromkeys([*kinds, *near]) if wanted[kind]][:most]
+
+    def _move(self) -> None:
+        """Raise kinds of steps by what moves for them in any tiles."""
+        space = self._space
+        kinds, moved = space.least_moved(self._prices, self._sides, self._uneven)
+        # no more of those whose tilings are listed
+        open_yet = ~space.is_listed[kinds]
+        kinds, moved = kinds[open_yet], moved[open_yet]
+        cycles = np.maximum(self._inside[kinds, 1], moved[:, 1])
+        energy = self._inside[kinds, 0] + moved[:, 0] + self._leakage_pj * cycles
+        figures = np.stack([energy, cycles], axis=1) * (1 - _SUMS)
+        self._figures[kinds] = np.maximum(self._figures[kinds], figures)
+        self._figures[: len(space.bare)][space.filling[self._sides].unfit] = inf
 
     def _stream(self) -> None:
         """Put layers that stream in the place of their kinds of steps."""
@@ -145,7 +178,7 @@ class PlansOnDesign:
     def _add(self, listed: "Listed", filling: "Listed") -> None:
         """Put tilings in the place of kinds of steps."""
         space = self._space
-        never = space.bare | space.filling[self._sides].unfit
+        never = (space.bare & space.is_listed) | space.filling[self._sides].unfit
         self._figures[: len(never)][never] = inf
         self._put(listed, instead=True)
         self._put(filling, instead=False)

@@ -91,15 +91,20 @@ class WholeSteps:
         self._fetched = whole.fetched * images * _read_share(network, whole)
         self._stored = whole.stored * images
 
-    def least(self, hardware: Hardware) -> Floats:
-        """Return float64[K, 2], energy (pJ, with leakage) and cycles of each kind of step."""
+    def inside(self, hardware: Hardware) -> Floats:
+        """Return float64[K, 2], energy (pJ, without leakage) inside the buffer and cycles of each
+        kind of step in tiles, whatever moves."""
         cores, whole = fusion_cores(hardware), self._whole
         assert isinstance(cores, Cores), "groups can be fused"
         count = len(whole.members)
-        inside = self._sizes.costs(cores.one)[self._of].T
-        energy: Floats = np.bincount(whole.kinds, inside[0], count).astype(np.float64)
+        costs = self._sizes.costs(cores.one)[self._of].T
+        energy, cycles = (np.bincount(whole.kinds, part, count) for part in costs)
         # at best all cores work on it all the time
-        cycles: Floats = np.bincount(whole.kinds, inside[1], count) / cores.count
+        return np.stack([energy, cycles / cores.count], axis=1)
+
+    def least(self, hardware: Hardware) -> Floats:
+        """Return float64[K, 2], energy (pJ, with leakage) and cycles of each kind of step."""
+        whole, (energy, cycles) = self._whole, self.inside(hardware).T
         costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
         # what bypasses the buffer is not written to it
         fill = 0.0 if buffer.optional else float(costs.write_pj[-2, INPUTS]) / buffer.width_words
@@ -113,7 +118,8 @@ class WholeSteps:
         moved = whole.weights * weight + fetched * (read + fill) + stored * store
         energy += moved * tile_rounding(hardware, 1.0).dram
         cycles = np.maximum(cycles, (whole.weights + fetched + stored) / dram.bandwidth_words)
-        if cores.count > 1:
+        cores = fusion_cores(hardware)
+        if isinstance(cores, Cores) and cores.count > 1:
             # by itself a layer runs on the whole chip
             for n in np.flatnonzero(whole.members[whole.kinds] == 1).tolist():
                 bound = layer_bound(self._network.layers[whole.layers[n]], hardware)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .group_tiles import GroupTiling as GroupTiling
     from .tiling_sums import (
         NO_TILINGS as NO_TILINGS,
+        MovedPrices as MovedPrices,
         TilingSums as TilingSums,
         joined_sums as joined_sums,
         moved_prices as moved_prices,

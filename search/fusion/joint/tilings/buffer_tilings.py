@@ -166,6 +166,14 @@ class BufferTilings:
         remembered = (*self._first.values(), *self._even.values())
         return sum(map(len, remembered)) + len(remembered)
 
+    def forget(self, kinds: Iterable[int]) -> None:
+        """Forget the tilings of some kinds; they are worked out again if they are asked for."""
+        some = set(kinds)
+        for kind in some:
+            self._first.pop(kind, None)
+            self._tiling(kind).forget()
+        self._even = {key: even for key, even in self._even.items() if key[0] not in some}
+
     def blocked(self, kind: int) -> bool:
         """Whether a buffer that keeps no weights has no place for a map that takes theirs."""
         if self._buffer.keeps_weights:

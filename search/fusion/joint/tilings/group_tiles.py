@@ -104,6 +104,12 @@ class GroupTiling:
             self._runs[key] = TiledLayers(parts, loads, rows.tiles * across.tiles)
         return self._runs[key]
 
+    def forget(self) -> None:
+        """Forget what tiles hold, move and run; it is worked out again if it is asked for."""
+        self._words.clear()
+        self._runs.clear()
+        self.tilings.forget()
+
     @property
     def known(self) -> int:
         """How many tilings are remembered."""

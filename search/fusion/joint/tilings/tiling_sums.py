@@ -31,6 +31,12 @@ class MovedPrices(NamedTuple):
     rate: float
     rounded_pj: float
 
+    def moved_pj(self, words: Ints) -> Floats:
+        """Return float64[B], energy (pJ) of words as of :class:`TilingSums`."""
+        fetched, stored, streamed = words
+        moved: Floats = fetched * self.fetch_pj + stored * self.store_pj
+        return moved + streamed * self.weight_pj
+
 
 def moved_prices(hardware: Hardware, buffered: bool = True) -> MovedPrices:
     """Return the prices of a design, with a shared buffer or without."""
@@ -74,10 +80,7 @@ class TilingSums:
             costs: float64[2, n], energy inside the buffer (pJ) and cycles of one tile of each size.
             prices: of the design.
         """
-        fetched, stored, streamed = self.words
-        moved_pj = fetched * prices.fetch_pj + stored * prices.store_pj
-        moved_pj += streamed * prices.weight_pj
-        moved_pj -= self.rounded * prices.rounded_pj
+        moved_pj = prices.moved_pj(self.words) - self.rounded * prices.rounded_pj
         energy, busy = np.add.reduceat(costs * self.times, self.starts[:-1], axis=1)
         moved_cycles = self.words.sum(axis=0) / prices.rate
         return np.stack([energy + moved_pj, np.maximum(busy, moved_cycles)])

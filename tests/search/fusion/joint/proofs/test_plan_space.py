@@ -154,18 +154,22 @@ def test_on_cores_of_their_own() -> None:
     assert found.product == pytest.approx(found.energy_pj * found.latency_cycles)
 
 
-@pytest.mark.parametrize("limit", ["_AT_ONCE", "_MOST_SIZES"])
-def test_effort_is_limited(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("for_each_design", [True, False])
+def test_effort_is_limited(for_each_design: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds are lower then; what one design leaves, others may list."""
     net, hardware, spaces = network("mobilenetv2"), edges(1)[0], PlanSpaces()
     every = [least(spaces, net, hardware).product for _ in range(8)]
     assert every[-1] == every[-2]
-    monkeypatch.setattr(plans_on_design if limit == "_AT_ONCE" else plan_space, limit, 20)
+    if for_each_design:
+        monkeypatch.setattr(plans_on_design, "_LOOKED", 5)
+        monkeypatch.setattr(plans_on_design, "_AT_ONCE", 5)
+    else:
+        monkeypatch.setattr(plan_space, "_MOST_SIZES", 20)
     spaces = PlanSpaces()
     few = [least(spaces, net, hardware).product for _ in range(3)]
     assert few == sorted(few)
     assert few[-1] < every[-1]
-    assert (few[-1] > few[0]) == (limit == "_AT_ONCE")
+    assert (few[-1] > few[0]) == for_each_design
 
 
 def test_tiles_at_once_cost_what_each_of_them_costs() -> None:
