@@ -66,6 +66,12 @@ class GroupOptions(ABC):
         return self._nests.maybe
 
     @property
+    def tiled(self) -> NDArray[np.bool_]:
+        """bool[K], kinds of edges with several layers, which run in tiles of maps in the buffer."""
+        several: NDArray[np.bool_] = (self.edges().members > 1) & ~self.nestable
+        return several
+
+    @property
     def core(self) -> Hardware:
         """What runs one tile."""
         return self._core

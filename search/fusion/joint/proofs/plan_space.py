@@ -134,10 +134,10 @@ class PlanSpace:
         self._options = options = SingleBufferOptions(evaluator)
         #: of the network's cut graph
         self.edges = options.edges()
-        self.whole = WholeSteps(self._network, options.whole)
+        self.whole = WholeSteps(self._network, options.whole, options.tiled)
         count = len(self.edges.members)
         #: bool[K], kinds of which tilings may tell more than the step as a whole
-        self.worth_listing: Flags = (self.edges.members > 1) & ~options.nestable
+        self.worth_listing: Flags = options.tiled
         #: bool[K], those of which it is known what moves for all tilings but those that fill meshes
         self.is_moved: Flags = np.zeros(count, np.bool_)
         self.moved = NO_MOVED

@@ -36,7 +36,7 @@ _SUMS: Final = 1e-10
 _NEAR: Final = 1e-3
 
 #: times that figures on the path are made closer (ours)
-_ROUNDS: Final = 40
+_ROUNDS: Final = 200
 
 
 class LeastOfPlans(NamedTuple):

@@ -97,7 +97,9 @@ class _EveryStep:
         self._kinds = options.edges()
         self._leakage_pj = access_costs(evaluator.hardware).leakage_pj_per_cycle
         # that each kind of step takes at the least, however it runs
-        self._whole = least_of_kinds(evaluator.network, evaluator.hardware, options.whole)
+        self._whole = least_of_kinds(
+            evaluator.network, evaluator.hardware, options.whole, options.tiled
+        )
         self._steps: list[_Step] = []
         # energy and cycles that each kind of step takes at the least
         self._least = np.full((len(self._kinds.members), 2), np.inf)

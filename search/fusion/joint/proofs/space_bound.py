@@ -142,7 +142,9 @@ class _Steps:
         self._evaluator, self._options = evaluator, options
         self._kinds = options.edges()
         self._leakage_pj = access_costs(evaluator.hardware).leakage_pj_per_cycle
-        self._figures = least_of_kinds(evaluator.network, evaluator.hardware, options.whole)
+        self._figures = least_of_kinds(
+            evaluator.network, evaluator.hardware, options.whole, options.tiled
+        )
         self._count = len(self._figures)
         self._ways: list[GroupWay | None] = [None] * self._count
         # of rows that are tilings, whose figures rise with what is known of their sizes

@@ -3,8 +3,8 @@
 Inside the buffer each layer costs at least as much as the whole layer of all images with its
 operands in the buffer (docs/explanation/bounds.md, "Networks": tiles add up to no less). Over DRAM
 move at least the weights of the group once, the maps that it reads and finds in no pin once, and
-the results that leave it. Where operands may bypass the buffer its own accesses count as nothing,
-since those of a layer by itself may do so.
+the results that leave it. Where operands may bypass the buffer its own accesses count as nothing
+for a layer by itself, and in a nest.
 """
 
 from functools import lru_cache
@@ -61,14 +61,16 @@ def unbounded(network: Network, hardware: Hardware) -> str | None:
     return None
 
 
-def least_of_kinds(network: Network, hardware: Hardware, whole: WholeGroups) -> Floats:
+def least_of_kinds(
+    network: Network, hardware: Hardware, whole: WholeGroups, tiled: NDArray[np.bool_]
+) -> Floats:
     """Return float64[K, 2], energy (pJ, with leakage) and cycles of each kind of step.
 
     Args:
         network, hardware: what runs where, of which :func:`unbounded` says nothing.
-        whole: the groups of the kinds in one piece.
+        whole, tiled: as of :class:`WholeSteps`.
     """
-    return WholeSteps(network, whole).least(hardware)
+    return WholeSteps(network, whole, tiled).least(hardware)
 
 
 class WholeSteps:
@@ -77,10 +79,12 @@ class WholeSteps:
     Args:
         network: of the steps, of which :func:`unbounded` says nothing on any of the designs.
         whole: the groups of the kinds in one piece.
+        tiled: bool[K], kinds that run in tiles of maps in the buffer, which none of these bypass.
     """
 
-    def __init__(self, network: Network, whole: WholeGroups) -> None:
+    def __init__(self, network: Network, whole: WholeGroups, tiled: NDArray[np.bool_]) -> None:
         self._network, self._whole = network, whole
+        self._tiled = tiled[whole.kinds]
         kinds = np.array(layer_kinds(network), np.int64)
         first = np.unique(kinds, return_index=True)[1]
         keys = np.stack([first[kinds[whole.layers]], whole.made[:, 0], whole.made[:, 1]], axis=1)
@@ -97,7 +101,11 @@ class WholeSteps:
         cores, whole = fusion_cores(hardware), self._whole
         assert isinstance(cores, Cores), "groups can be fused"
         count = len(whole.members)
-        costs = self._sizes.costs(cores.one)[self._of].T
+        costs = self._sizes.costs(cores.one)[self._of]
+        if hardware.levels[-2].optional:
+            in_tiles = self._sizes.costs(cores.one, in_tiles=True)[self._of]
+            costs[self._tiled] = in_tiles[self._tiled]
+        costs = costs.T
         energy, cycles = (np.bincount(whole.kinds, part, count) for part in costs)
         # at best all cores work on it all the time
         return np.stack([energy, cycles / cores.count], axis=1)
@@ -187,8 +195,11 @@ class _WholeSizes:
         seen[_partly_needed(network)] = 0.0
         self._seen: Floats = seen[[i for i, *_ in sizes]][:, None]
 
-    def costs(self, core: Hardware) -> Floats:
-        """float64[n, 2], least energy without DRAM and without leakage, and cycles on one core."""
+    def costs(self, core: Hardware, in_tiles: bool = False) -> Floats:
+        """float64[n, 2], least energy without DRAM and without leakage, and cycles on one core.
+
+        With ``in_tiles`` no maps bypass the buffer, and weights do if they do not stay there.
+        """
         left = tile_rounding(core, 1.0)
         found = np.zeros((len(self._seen), 2))
         if self._vectors:
@@ -198,7 +209,13 @@ class _WholeSizes:
             found[self._vectors, 0] = np.minimum(*energies) * left.vectors
             found[self._vectors, 1] = np.minimum(*cycles)
         if self._nests:
-            costs = layer_costs(*_in_buffer(core), self._bounds, self._windows)
+            ways = [_in_buffer(core)]
+            if in_tiles:
+                keeps = "weights" in core.levels[-2].keeps
+                ways = [_in_tiles(core, stay) for stay in {False, keeps}]
+            costs = np.minimum.reduce(
+                [layer_costs(*way, self._bounds, self._windows) for way in ways]
+            )
             spared = self._bounds.prod(axis=1, dtype=np.float64) * left.mac_pj
             share = min(left.buffer, left.vectors)
             costs[:, 0] = np.maximum(0.0, costs[:, 0] * share - spared)
@@ -221,10 +238,19 @@ def _loops(
 def _in_buffer(core: Hardware) -> tuple[Design, Prices]:
     """Design and prices as if all operands lived in the shared buffer, and DRAM cost nothing; nor
     that buffer, where operands may bypass it."""
-    staged = ("weights" in core.levels[-2].keeps, True, True)
-    design, prices = design_and_prices(core, NO_ZEROS, staged)
+    design, prices = _in_tiles(core, "weights" in core.levels[-2].keeps)
+    if not core.levels[-2].optional:
+        return design, prices
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
-    if core.levels[-2].optional:
-        accesses[-2] = ports[:, -2] = 0.0
+    accesses[-2] = ports[:, -2] = 0.0
+    return design, prices._replace(accesses_pj=accesses, ports=ports)
+
+
+@lru_cache(maxsize=64)
+def _in_tiles(core: Hardware, weights_stay: bool) -> tuple[Design, Prices]:
+    """Design and prices as if all maps lived in the shared buffer, and weights if they stay there,
+    and DRAM cost nothing."""
+    design, prices = design_and_prices(core, NO_ZEROS, (weights_stay, True, True))
+    accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
     accesses[-1] = ports[:, -1] = 0.0
     return design, prices._replace(accesses_pj=accesses, ports=ports)

@@ -1,5 +1,5 @@
-"""What moves for tilings of kinds of steps: no more than each takes, and bounds that end where those
-of all listed tilings do."""
+"""What moves for tilings of kinds of steps: no more than each takes, and bounds that end where
+those of all listed tilings do."""
 
 import numpy as np
 import pytest

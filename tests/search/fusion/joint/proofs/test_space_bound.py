@@ -62,7 +62,7 @@ def test_steps_cost_no_less_than_their_bounds(case: str) -> None:
     """Nor are bounds so low that some twentieth more would go unnoticed."""
     price = PRICES[case]()
     options = group_options(price)
-    least = least_of_kinds(price.network, price.hardware, options.whole)
+    least = least_of_kinds(price.network, price.hardware, options.whole, options.tiled)
     leakage_pj, nearest, few = access_costs(price.hardware).leakage_pj_per_cycle, np.inf, 0
     for kind in range(len(least)):
         found = listed_bounds(options, kind, least[kind], leakage_pj)
@@ -108,7 +108,7 @@ def test_tilings_cost_no_less_once_sizes_are_mapped(case: str) -> None:
 def test_groups_on_cores_cost_no_less_than_their_bounds(design: str) -> None:
     price = evaluator(network("tiny_cnn").with_batch(2), design)
     options, few = group_options(price), 0
-    least = least_of_kinds(price.network, price.hardware, options.whole)
+    least = least_of_kinds(price.network, price.hardware, options.whole, options.tiled)
     leakage_pj = access_costs(price.hardware).leakage_pj_per_cycle
     for kind, bound in enumerate(least):
         for way in options.all_options(kind).ways:
