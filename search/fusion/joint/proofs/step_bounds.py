@@ -3,17 +3,18 @@
 Inside the buffer each layer costs at least as much as the whole layer of all images with its
 operands in the buffer (docs/explanation/bounds.md, "Networks": tiles add up to no less). Over DRAM
 move at least the weights of the group once, the maps that it reads and finds in no pin once, and
-the results that leave it. Where operands may bypass the buffer its own accesses count as nothing
-for a layer by itself, and in a nest.
+the results that leave it. Where operands may bypass the buffer, those do that no layer of the
+group makes for another one, unless it runs in tiles.
 """
 
 from functools import lru_cache
+from itertools import product
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators import Floats, access_costs
+from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.bounds import (
     Design,
     Prices,
@@ -23,7 +24,7 @@ from archloom.evaluators.bounds import (
     needed,
     tile_rounding,
 )
-from archloom.evaluators.loopnest import ManyVectors, VectorTile
+from archloom.evaluators.loopnest import ManyVectors, Residency, VectorTile
 from archloom.search.fusion.joint.cuts import WholeGroups
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores
@@ -41,8 +42,9 @@ from archloom.space.workload import (
 
 from ...group_equivalence import layer_kinds
 
-#: a layer, and rows and columns of its result that are made
-_Size: TypeAlias = tuple[int, int, int]
+#: a layer, rows and columns of its result that are made, and whether its inputs and its results
+#: are in the buffer
+_Size: TypeAlias = tuple[int, int, int, int, int]
 
 #: share that the order of floating-point sums may take off a bound (ours)
 _SUMS: Final = 1e-10
@@ -84,10 +86,11 @@ class WholeSteps:
 
     def __init__(self, network: Network, whole: WholeGroups, tiled: NDArray[np.bool_]) -> None:
         self._network, self._whole = network, whole
-        self._tiled = tiled[whole.kinds]
         kinds = np.array(layer_kinds(network), np.int64)
         first = np.unique(kinds, return_index=True)[1]
-        keys = np.stack([first[kinds[whole.layers]], whole.made[:, 0], whole.made[:, 1]], axis=1)
+        keys = np.column_stack(
+            [first[kinds[whole.layers]], whole.made, _in_buffer(network, whole, tiled)]
+        )
         sizes, of = np.unique(keys, axis=0, return_inverse=True)
         self._of = of.ravel()
         self._sizes = _WholeSizes(network, [tuple(size) for size in sizes.tolist()])
@@ -101,11 +104,7 @@ class WholeSteps:
         cores, whole = fusion_cores(hardware), self._whole
         assert isinstance(cores, Cores), "groups can be fused"
         count = len(whole.members)
-        costs = self._sizes.costs(cores.one)[self._of]
-        if hardware.levels[-2].optional:
-            in_tiles = self._sizes.costs(cores.one, in_tiles=True)[self._of]
-            costs[self._tiled] = in_tiles[self._tiled]
-        costs = costs.T
+        costs = self._sizes.costs(cores.one)[self._of].T
         energy, cycles = (np.bincount(whole.kinds, part, count) for part in costs)
         # at best all cores work on it all the time
         return np.stack([energy, cycles / cores.count], axis=1)
@@ -180,26 +179,24 @@ class _WholeSizes:
             ManyVectors(
                 [
                     VectorTile(layers[i], layers[i].n * r, c, staged=True, resident=stays)
-                    for i, r, c in some
+                    for i, r, c, *_ in some
                 ]
             )
             for stays in (False, True)
         ]
         if self._nests:
-            loops = [_loops(layers[sizes[n][0]], *sizes[n][1:]) for n in self._nests]
+            loops = [_loops(layers[sizes[n][0]], *sizes[n][1:3]) for n in self._nests]
             parts = (np.array(part, np.int64) for part in zip(*loops, strict=True))
             self._bounds, self._windows = parts
+            self._maps = np.array([sizes[n][3:] for n in self._nests])
         # of a mask's tiles none is left out of which some pair is seen
         seen = np.array([layer.pairs[0] / layer.pairs[1] for layer in layers])
         # tiles leave out results that nothing reads
         seen[_partly_needed(network)] = 0.0
         self._seen: Floats = seen[[i for i, *_ in sizes]][:, None]
 
-    def costs(self, core: Hardware, in_tiles: bool = False) -> Floats:
-        """float64[n, 2], least energy without DRAM and without leakage, and cycles on one core.
-
-        With ``in_tiles`` no maps bypass the buffer, and weights do if they do not stay there.
-        """
+    def costs(self, core: Hardware) -> Floats:
+        """float64[n, 2], least energy without DRAM and without leakage, and cycles on one core."""
         left = tile_rounding(core, 1.0)
         found = np.zeros((len(self._seen), 2))
         if self._vectors:
@@ -209,19 +206,51 @@ class _WholeSizes:
             found[self._vectors, 0] = np.minimum(*energies) * left.vectors
             found[self._vectors, 1] = np.minimum(*cycles)
         if self._nests:
-            ways = [_in_buffer(core)]
-            if in_tiles:
-                keeps = "weights" in core.levels[-2].keeps
-                ways = [_in_tiles(core, stay) for stay in {False, keeps}]
-            costs = np.minimum.reduce(
-                [layer_costs(*way, self._bounds, self._windows) for way in ways]
-            )
+            costs = self._of_nests(core)
             spared = self._bounds.prod(axis=1, dtype=np.float64) * left.mac_pj
             share = min(left.buffer, left.vectors)
             costs[:, 0] = np.maximum(0.0, costs[:, 0] * share - spared)
             found[self._nests] = costs
         costs_seen: Floats = found * self._seen
         return costs_seen
+
+    def _of_nests(self, core: Hardware) -> Floats:
+        """float64[n, 2], the same of layers on MACs."""
+        keeps, every = "weights" in core.levels[-2].keeps, (True, True)
+        if not core.levels[-2].optional:
+            found: Floats = layer_costs(
+                *_staged(core, (keeps, *every)), self._bounds, self._windows
+            )
+            return found
+        found = np.empty((len(self._bounds), 2))
+        for maps in np.unique(self._maps, axis=0).tolist():
+            rows = (self._maps == maps).all(axis=1)
+            # what does not have to be in the buffer is there or passes it by
+            ways = product({False, keeps}, *({True, bool(there)} for there in maps))
+            found[rows] = np.minimum.reduce(
+                [
+                    layer_costs(*_staged(core, way), self._bounds[rows], self._windows[rows])
+                    for way in ways
+                ]
+            )
+        return found
+
+
+def _in_buffer(network: Network, whole: WholeGroups, tiled: NDArray[np.bool_]) -> Ints:
+    """int64[n, 2], whether the inputs of each member, and its results, are in the buffer: in tiles
+    all maps are, in a nest those that one member makes and another reads.
+    """
+    within = np.zeros((len(whole.members), len(network.layers)), np.bool_)
+    within[whole.kinds, whole.layers] = True
+    found = np.zeros((len(whole.layers), 2), np.int64)
+    for i, made in enumerate(network.producers):
+        rows = np.flatnonzero(whole.layers == i)
+        members = within[whole.kinds[rows]]
+        if len(made) == len(network.reads[i]):
+            found[rows, 0] = members[:, list(made)].all(axis=1)
+        found[rows, 1] = members[:, list(network.consumers[i])].any(axis=1)
+    found[tiled[whole.kinds]] = 1
+    return found
 
 
 def _loops(
@@ -234,23 +263,11 @@ def _loops(
     return bounds, list(window)
 
 
-@lru_cache(maxsize=64)
-def _in_buffer(core: Hardware) -> tuple[Design, Prices]:
-    """Design and prices as if all operands lived in the shared buffer, and DRAM cost nothing; nor
-    that buffer, where operands may bypass it."""
-    design, prices = _in_tiles(core, "weights" in core.levels[-2].keeps)
-    if not core.levels[-2].optional:
-        return design, prices
-    accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
-    accesses[-2] = ports[:, -2] = 0.0
-    return design, prices._replace(accesses_pj=accesses, ports=ports)
-
-
-@lru_cache(maxsize=64)
-def _in_tiles(core: Hardware, weights_stay: bool) -> tuple[Design, Prices]:
-    """Design and prices as if all maps lived in the shared buffer, and weights if they stay there,
-    and DRAM cost nothing."""
-    design, prices = design_and_prices(core, NO_ZEROS, (weights_stay, True, True))
+@lru_cache(maxsize=256)
+def _staged(core: Hardware, staged: Residency) -> tuple[Design, Prices]:
+    """Design and prices of layers with some operands in the shared buffer, as if DRAM cost
+    nothing."""
+    design, prices = design_and_prices(core, NO_ZEROS, staged)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
     accesses[-1] = ports[:, -1] = 0.0
     return design, prices._replace(accesses_pj=accesses, ports=ports)
