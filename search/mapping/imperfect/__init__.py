@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .further import FURTHER as FURTHER, best_further as best_further, ends as ends
+    from .further import (
+        FIRST as FIRST,
+        FURTHER as FURTHER,
+        best_further as best_further,
+        ends as ends,
+    )
     from .nearby import best_nearby as best_nearby
     from .search import Imperfect as Imperfect, best_imperfect as best_imperfect
 else:
