@@ -96,14 +96,14 @@ class Mapper:
     def _imperfect(self, problem: MappingProblem, key: str) -> LayerCost:
         seed = derived_seed(self._seed, key)
 
-        def searched(evaluations: int) -> Imperfect:
+        def searched(asked: MappingProblem, evaluations: int) -> Imperfect:
             def exact() -> tuple[LayerCost, int]:
-                return self._found(problem, evaluations)
+                return self._found(asked, evaluations)
 
-            return best_imperfect(problem, exact, self._search, evaluations, seed)
+            return best_imperfect(asked, exact, self._search, evaluations, seed)
 
         if self._evaluations < FURTHER:
-            found = searched(self._evaluations)
+            found = searched(problem, self._evaluations)
             ended = ends(problem, found)
         else:
             found = best_further(problem, searched, self._evaluations, seed)

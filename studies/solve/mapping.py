@@ -211,18 +211,19 @@ def _imperfect(problem: MappingProblem, exact: Solution, effort: MappingEffort) 
     cost = replace(mapped_cost(problem, exact.mapping), gap_percent=exact.gap_percent)
     made, further = MAPPING_SEARCHES[effort.search](), FURTHER <= effort.evaluations < UNLIMITED
 
-    def searched(evaluations: int) -> Imperfect:
+    def searched(asked: MappingProblem, evaluations: int) -> Imperfect:
         def from_exact() -> tuple[LayerCost, int]:
-            if exact.proven or not further or evaluations == effort.evaluations:
+            known = exact.proven or not further or evaluations == effort.evaluations
+            if asked is problem and known:
                 return cost, 0
             # a round does not depend on the evaluations of later ones
-            return _exact_with(problem, effort, evaluations), 0
+            return _exact_with(asked, effort, evaluations), 0
 
-        return best_imperfect(problem, from_exact, made, evaluations, effort.seed)
+        return best_imperfect(asked, from_exact, made, evaluations, effort.seed)
 
     if further:
         return best_further(problem, searched, effort.evaluations, effort.seed).cost
-    return searched(min(effort.evaluations, FIRST)).cost
+    return searched(problem, min(effort.evaluations, FIRST)).cost
 
 
 def any_factors(problem: MappingProblem, exact: Solution, effort: MappingEffort) -> Solution:

@@ -22,14 +22,15 @@ from .enumeration import set_order
 from .nearby import BETTER, divide_axis, keep_if_better, priced, step_factors
 from .trial import Trial, copy_mapping, price
 
-#: starts of a problem, after which more evaluations bring nothing; a descent from a start takes
-#: some 7,000 evaluations
-STARTS: Final = 512
+#: starts that are drawn for a problem, after which more evaluations bring nothing; a descent from one
+#: takes some 7,000 evaluations
+STARTS: Final = 100
 
-#: where a descent begins: at the best mapping, near it, or anywhere
+#: where a descent begins: at the best mapping, near it, anywhere, or at a mapping that is given
 _BEST: Final = 0
 _NEAR: Final = 1
 _ANYWHERE: Final = 2
+_GIVEN: Final = 3
 
 _MASK: Final = 2**64 - 1
 
@@ -90,7 +91,8 @@ def _begin(
         return change_start(setup, known, trial, rng, room)
     if start == _ANYWHERE:
         return draw_start(setup, trial, known.best_keep, rng, room)
-    copy_mapping(known.best, known.best_keep, trial.best, trial.best_keep)
+    if start == _BEST:
+        copy_mapping(known.best, known.best_keep, trial.best, trial.best_keep)
     return True
 
 
@@ -106,7 +108,7 @@ def _descent(
 ) -> int:
     """Descend from a start, and keep in ``known`` what is better; return evaluations, 1 at least.
 
-    ``trial`` is scratch space.
+    ``trial`` is scratch space, but for the start that is given: its best.
     """
     if not _begin(setup, known, trial, rng, room, start):
         return 1
@@ -147,12 +149,17 @@ class Descents:
         self._setup, self._seed, self._room = problem.setup, seed, imperfect_room(levels)
         self._known, self._trial = known, trial
         self._number, self._again = 0, True
+        self._given: list[Mapping] = []
         self._spent = 0
 
     @property
     def ended(self) -> bool:
         """Whether there are no more starts."""
-        return self._number >= STARTS and not self._again
+        return self._number >= STARTS and not self._again and not self._given
+
+    def begin_at(self, mapping: Mapping) -> None:
+        """Let a descent begin at a mapping, before those of the list."""
+        self._given.append(mapping)
 
     def run(self, known: Mapping, evaluations: int) -> Mapping:
         """Return the best mapping after so many evaluations in all.
@@ -179,7 +186,10 @@ class Descents:
     def _next(self, most: int) -> int:
         """Descend from the next start; return evaluations."""
         start = _BEST
-        if not self._again:
+        if not self._again and self._given:
+            start, trial = _GIVEN, self._trial
+            trial.best[:], trial.best_keep[:] = self._given.pop(0).arrays()
+        elif not self._again:
             self._number += 1
             start = _NEAR if self._number % 2 == 0 else _ANYWHERE
         self._again = False

@@ -6,12 +6,13 @@ factors and nests first, if that was not the end of them, then descents that beg
 mapping so far. A round does not depend on whether others follow, so a larger budget is never worse.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import exp, inf, log1p
 from typing import Final
 
 from archloom.evaluators.loopnest import LayerCost, MappingProblem, mapped_cost
+from archloom.space.mapping import Mapping
 
 from ..objectives import ln_scores
 from .descents import Descents, may_descend
@@ -26,8 +27,15 @@ GROWTH: Final = 4
 #: evaluations from which on there are descents: the second round
 FURTHER: Final = GROWTH * FIRST
 
-#: one of so many evaluations of a round goes to descents, with those of the rounds before
-SHARE: Final = 10
+#: exponents of energy and latency whose best mappings are starts, too: where one of the two counts
+#: more, a good mapping has another shape, and a descent from there may end below
+_OTHERS: Final = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, 2.0))
+
+#: searches a problem with so many evaluations, without descents
+Searched = Callable[[MappingProblem, int], Imperfect]
+
+#: one of so many evaluations of a round goes to descents, together with those of rounds before
+SHARE: Final = 8
 
 
 def ends(problem: MappingProblem, found: Imperfect) -> bool:
@@ -36,25 +44,25 @@ def ends(problem: MappingProblem, found: Imperfect) -> bool:
 
 
 def best_further(
-    problem: MappingProblem,
-    searched: Callable[[int], Imperfect],
-    evaluations: int,
-    seed: int,
+    problem: MappingProblem, searched: Searched, evaluations: int, seed: int
 ) -> Imperfect:
     """Return the best mapping found, factors of any size, with a large budget.
 
     Args:
         problem: with the layer's own bounds.
-        searched: searches exact factors and nests with so many evaluations.
-        evaluations: that exact factors have, :data:`FURTHER` or more; up to a tenth as many
+        searched: searches exact factors and nests of the problem, or of one with other weights.
+        evaluations: that exact factors have, :data:`FURTHER` or more; up to an eighth of that
             beside them go to descents.
         seed: of where descents begin.
     """
-    best, size = _Best(problem, searched(FIRST)), FIRST
+    best, size = _Best(problem, searched(problem, FIRST)), FIRST
     descents = Descents(problem, seed) if may_descend(problem) else None
+    if descents is not None and _worth_it(problem, best.cost):
+        for other in _with_other_weights(problem):
+            descents.begin_at(_mapping(searched(other, FIRST).cost))
     while True:
         if descents is not None and _worth_it(problem, best.cost):
-            best.descend(descents, size // SHARE)
+            best.take(descents.run(_mapping(best.cost), size // SHARE))
         size *= GROWTH
         if size > evaluations:
             break
@@ -63,6 +71,18 @@ def best_further(
         # less than a round: what a larger budget finds must not depend on it
         best.search(searched, evaluations)
     return best.result(descents is None or descents.ended)
+
+
+def _with_other_weights(problem: MappingProblem) -> Iterator[MappingProblem]:
+    """Yield the problem with other objectives."""
+    for weights in _OTHERS:
+        if weights != problem.weights:
+            yield replace(problem, weights=weights)
+
+
+def _mapping(cost: LayerCost) -> Mapping:
+    assert cost.mapping is not None
+    return cost.mapping
 
 
 def _worth_it(problem: MappingProblem, cost: LayerCost) -> bool:
@@ -85,19 +105,17 @@ class _Best:
     def _bound_of(self, cost: LayerCost) -> float:
         return self._score(cost) - log1p(cost.gap_percent / 100) if cost.gap_percent < inf else -inf
 
-    def search(self, searched: Callable[[int], Imperfect], evaluations: int) -> None:
+    def search(self, searched: Searched, evaluations: int) -> None:
         """Search exact factors and nests again, if that may bring anything."""
         if self._settled:
             return
-        found = searched(evaluations)
+        found = searched(self._problem, evaluations)
         self._settled = found.settled
         self._bound = max(self._bound, self._bound_of(found.cost))
         self._take(found.cost)
 
-    def descend(self, descents: Descents, evaluations: int) -> None:
-        """Let descents have had so many evaluations, the last ones from the best mapping on."""
-        assert self.cost.mapping is not None
-        mapping = descents.run(self.cost.mapping, evaluations)
+    def take(self, mapping: Mapping) -> None:
+        """Take a mapping of a descent for the best if it is."""
         self._take(mapped_cost(replace(self._problem, loop_bounds=mapping.factors), mapping))
 
     def _take(self, cost: LayerCost) -> None:
