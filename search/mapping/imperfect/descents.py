@@ -7,6 +7,7 @@ starts near the best mapping that is known are better than others (iterated loca
 Martin and Stuetzle, same book).
 """
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -19,11 +20,11 @@ from archloom.space.mapping import UNCONSTRAINED, Mapping
 
 from .draws import change_start, draw_start
 from .enumeration import set_order
-from .nearby import BETTER, divide_axis, keep_if_better, priced, step_factors
+from .nearby import BETTER, divide_axis, keep_if_better, on_both_axes, priced, step_factors
 from .trial import Trial, copy_mapping, price
 
-#: starts that are drawn for a problem, after which more evaluations bring nothing; a descent from one
-#: takes some 7,000 evaluations
+#: starts that are drawn for a problem, after which more evaluations bring nothing; a descent takes
+#: some 7,000
 STARTS: Final = 100
 
 #: where a descent begins: at the best mapping, near it, anywhere, or at a mapping that is given
@@ -113,7 +114,7 @@ def _descent(
     if not _begin(setup, known, trial, rng, room, start):
         return 1
     trial.score[0] = price(setup, trial.best, trial.best_keep, room)
-    if trial.score[0] == np.inf:
+    if trial.score[0] == np.inf or on_both_axes(setup, trial.best):
         return 1
     spent = 1 + _descend(setup, trial, room, most - 1)
     if trial.score[0] < known.score[0] - BETTER:
@@ -123,12 +124,14 @@ def _descent(
 
 
 def may_descend(problem: MappingProblem) -> bool:
-    """Whether descents know the rules of a problem: not those of constraints, nor what hops cost,
-    which depends on the order of what is unrolled.
+    """Whether descents know the rules of a problem.
+
+    Of constraints they know that no dimension is unrolled along both axes of a mesh. What hops cost
+    depends on the order of what is unrolled, which they do not change.
     """
     setup = problem.setup
     hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
-    return not hops and problem.constraints == UNCONSTRAINED
+    return not hops and replace(problem.constraints, both_axes=True) == UNCONSTRAINED
 
 
 class Descents:

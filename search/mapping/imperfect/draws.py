@@ -14,6 +14,7 @@ from archloom.evaluators.jit import helper
 from archloom.evaluators.loopnest import (
     ORDER,
     SPATIAL_X,
+    SPATIAL_Y,
     TEMPORAL,
     VALID,
     KernelInputs,
@@ -101,6 +102,8 @@ def _draw_axis(setup: KernelInputs, loops: Ints, level: int, axis: int, rng: Wor
 def _may_unroll(setup: KernelInputs, loops: Ints, level: int, axis: int, d: int) -> bool:
     """Whether an axis may unroll a dimension that it does not unroll yet."""
     if setup.bounds[d] == 1 or not setup.spatial[level, axis, d]:
+        return False
+    if setup.both_axes == 0 and loops[level, SPATIAL_Y - axis, d] > 1:
         return False
     return bool(loops[level, SPATIAL_X + axis, d] == 1)
 

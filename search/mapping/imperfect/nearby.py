@@ -95,8 +95,22 @@ def _make(loops: Ints, place: int, other: int, d: int, change: int, bound: int) 
 
 
 @helper
+def on_both_axes(setup: KernelInputs, loops: Ints) -> bool:
+    """Whether a dimension is unrolled along x and y of a mesh though it must not be."""
+    if setup.both_axes:
+        return False
+    for level in range(loops.shape[0]):
+        for d in range(8):
+            if loops[level, SPATIAL_X, d] > 1 and loops[level, SPATIAL_Y, d] > 1:
+                return True
+    return False
+
+
+@helper
 def keep_if_better(setup: KernelInputs, trial: Trial, room: ImperfectRoom) -> None:
     """Price what is tried, and take it for the best if it is better."""
+    if on_both_axes(setup, trial.tried):
+        return
     score = price(setup, trial.tried, trial.tried_keep, room)
     if score < trial.score[0] - BETTER:
         trial.score[0] = score
