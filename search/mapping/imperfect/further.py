@@ -35,7 +35,7 @@ _OTHERS: Final = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, 2.0))
 Searched = Callable[[MappingProblem, int], Imperfect]
 
 #: one of so many evaluations of a round goes to descents, together with those of rounds before
-SHARE: Final = 8
+SHARE: Final = 16
 
 
 def ends(problem: MappingProblem, found: Imperfect) -> bool:
@@ -51,7 +51,7 @@ def best_further(
     Args:
         problem: with the layer's own bounds.
         searched: searches exact factors and nests of the problem, or of one with other weights.
-        evaluations: that exact factors have, :data:`FURTHER` or more; up to an eighth of that
+        evaluations: that exact factors have, :data:`FURTHER` or more; up to a sixteenth of that
             beside them go to descents.
         seed: of where descents begin.
     """
