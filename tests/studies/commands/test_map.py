@@ -394,18 +394,6 @@ def test_bounds_that_do_not_divide_are_mapped_without_loss_unless_said(found):
     assert any_factors["best"]["cycles"] >= 61 * 67 * 53 * 53 * 9 / 256
 
 
-def test_more_evaluations_than_a_trial_has_find_better_mappings(run):
-    record = awkward(K=40, C=23, P=38, Q=29)
-    best = []
-    for evaluations in ("100000", "400000", "1600000"):
-        code, out, _ = run([record], "--json", "--evaluations", evaluations, say=())
-        line = json.loads(out)
-        assert code == 0
-        assert line["lower_bound"] <= line["best"]["edp"]
-        best.append(line["best"]["edp"])
-    assert best[0] > best[1] >= best[2]
-
-
 def test_a_table_says_what_exact_factors_give(run):
     out = run([awkward(K=61, C=67, P=53, Q=53)], "--evaluations", "100000", say=())[1]
     assert "exact factors" in out
