@@ -15,7 +15,7 @@ from archloom.space.mapping import UNCONSTRAINED, Mapping, MappingConstraints
 
 from ..seeds import derived_seed
 from .factorization import gap_percent, nest_of, nests, objective, shares
-from .imperfect import best_imperfect
+from .imperfect import FURTHER, Imperfect, best_further, best_imperfect, ends
 from .protocol import AnyMappingSearch, PaddedMapping
 
 
@@ -94,12 +94,21 @@ class Mapper:
         return replace(best, gap_percent=gap_percent(problem, best))
 
     def _imperfect(self, problem: MappingProblem, key: str) -> LayerCost:
-        def exact() -> tuple[LayerCost, int]:
-            return self._found(problem, self._evaluations)
-
         seed = derived_seed(self._seed, key)
-        found = best_imperfect(problem, exact, self._search, self._evaluations, seed)
-        if found.settled:
+
+        def searched(asked: MappingProblem, evaluations: int) -> Imperfect:
+            def exact() -> tuple[LayerCost, int]:
+                return self._found(asked, evaluations)
+
+            return best_imperfect(asked, exact, self._search, evaluations, seed)
+
+        if self._evaluations < FURTHER:
+            found = searched(problem, self._evaluations)
+            ended = ends(problem, found)
+        else:
+            found = best_further(problem, searched, self._evaluations, seed)
+            ended = found.settled
+        if ended:
             self._ended.add(key)
         return found.cost
 

@@ -12,11 +12,17 @@ import numpy as np
 from numba.core.event import install_timer
 from numpy.typing import NDArray
 
-from archloom.evaluators.loopnest import MappingProblem, mapped_cost
+from archloom.evaluators.loopnest import LayerCost, MappingProblem, mapped_cost
 from archloom.search import MAPPING_SEARCHES
 from archloom.search.mapping import MappedLayer, Progress
 from archloom.search.mapping.exact import covered, prove
-from archloom.search.mapping.imperfect import best_imperfect
+from archloom.search.mapping.imperfect import (
+    FIRST,
+    FURTHER,
+    Imperfect,
+    best_further,
+    best_imperfect,
+)
 from archloom.space import Infeasible
 from archloom.space.mapping import Mapping
 
@@ -30,9 +36,6 @@ UNLIMITED: Final = 2**60
 
 #: seconds for a bound of searches that have none
 _BOUND_S: Final = 1.0
-
-#: evaluations of searches for imperfect factors, at most: what a layer of a study gets
-_IMPERFECT_EVALUATIONS: Final = 100_000
 
 #: seconds of compiling beside which a search is not worth timing
 _COMPILED_S: Final = 0.005
@@ -189,14 +192,44 @@ def solve_compiled(
     return found
 
 
+def _exact_with(problem: MappingProblem, effort: MappingEffort, evaluations: int) -> LayerCost:
+    """Return what so many evaluations find with exact factors."""
+    made = MAPPING_SEARCHES[effort.search]()
+    state = made.until(problem, effort.seed, evaluations, np.zeros(1, np.uint8), lambda _: None)
+    found = made.best(problem, state)
+    assert found.mapping is not None
+    return replace(mapped_cost(problem, found.mapping), gap_percent=found.gap_percent)
+
+
+def _imperfect(problem: MappingProblem, exact: Solution, effort: MappingEffort) -> LayerCost:
+    """Return the best mapping with factors of any size, no worse than the one with exact factors.
+
+    Without a number of evaluations it gets as many as a layer of a study: the seconds that exact
+    factors had, and the machine, do not decide.
+    """
+    assert exact.mapping is not None
+    cost = replace(mapped_cost(problem, exact.mapping), gap_percent=exact.gap_percent)
+    made, further = MAPPING_SEARCHES[effort.search](), FURTHER <= effort.evaluations < UNLIMITED
+
+    def searched(asked: MappingProblem, evaluations: int) -> Imperfect:
+        def from_exact() -> tuple[LayerCost, int]:
+            known = exact.proven or not further or evaluations == effort.evaluations
+            if asked is problem and known:
+                return cost, 0
+            # a round does not depend on the evaluations of later ones
+            return _exact_with(asked, effort, evaluations), 0
+
+        return best_imperfect(asked, from_exact, made, evaluations, effort.seed)
+
+    if further:
+        return best_further(problem, searched, effort.evaluations, effort.seed).cost
+    return searched(problem, min(effort.evaluations, FIRST)).cost
+
+
 def any_factors(problem: MappingProblem, exact: Solution, effort: MappingEffort) -> Solution:
     """Return the best mapping with factors of any size, from the one with exact factors."""
-    assert exact.mapping is not None
     began = process_time()
-    cost = replace(mapped_cost(problem, exact.mapping), gap_percent=exact.gap_percent)
-    evaluations = min(effort.evaluations, _IMPERFECT_EVALUATIONS)
-    made = MAPPING_SEARCHES[effort.search]()
-    found = best_imperfect(problem, lambda: (cost, 0), made, evaluations, effort.seed).cost
+    found = _imperfect(problem, exact, effort)
     spent = exact.cpu_s + process_time() - began
     if found.mapping == exact.mapping:
         return replace(exact, gap_percent=found.gap_percent, cpu_s=spent, exact=exact)

@@ -3,7 +3,8 @@
 Read ``search.py``: it begins at the best mapping with exact factors. ``mesh_steps.py`` has the
 fewest steps on a mesh, a bound and where to look; ``enumeration.py`` prices all mappings of a small
 problem, which is a proof, one after another (``trial.py``). ``nearby.py`` improves a mapping that
-is known, whatever found it.
+is known, whatever found it. ``further.py`` is what a larger budget buys: descents from many starts
+(``descents.py``, ``draws.py``).
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +12,13 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .further import (
+        FIRST as FIRST,
+        FURTHER as FURTHER,
+        best_further as best_further,
+        ends as ends,
+    )
     from .nearby import best_nearby as best_nearby
-    from .search import best_imperfect as best_imperfect
+    from .search import Imperfect as Imperfect, best_imperfect as best_imperfect
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

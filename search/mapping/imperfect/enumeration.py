@@ -169,7 +169,7 @@ def _put_order(loops: Ints, level: int, first: int, second: int, inner: int) -> 
 
 
 @helper
-def _set_order(loops: Ints, level: int, number: int) -> bool:
+def set_order(loops: Ints, level: int, number: int) -> bool:
     """Set one of the orders of a level that are worth a look; False if there are no more."""
     present = 0
     for d in range(8):
@@ -207,7 +207,7 @@ def _price_orders(setup: KernelInputs, trial: Trial, room: ImperfectRoom, at: In
     loops, levels, priced = trial.tried, trial.tried.shape[0], 0
     for level in range(levels):
         at[level] = 0
-        _set_order(loops, level, 0)
+        set_order(loops, level, 0)
     level = 0
     while level < levels:
         score = price(setup, loops, trial.tried_keep, room)
@@ -220,10 +220,10 @@ def _price_orders(setup: KernelInputs, trial: Trial, room: ImperfectRoom, at: In
         level = 0
         while level < levels:
             at[level] += 1
-            if _set_order(loops, level, at[level]):
+            if set_order(loops, level, at[level]):
                 break
             at[level] = 0
-            _set_order(loops, level, 0)
+            set_order(loops, level, 0)
             level += 1
     return priced
 
@@ -296,7 +296,7 @@ def _count_orders(loops: Ints, most: int) -> int:
     count = 1
     for level in range(loops.shape[0]):
         ways = 0
-        while count * ways <= most and _set_order(loops, level, ways):
+        while count * ways <= most and set_order(loops, level, ways):
             ways += 1
         count *= ways
     return count

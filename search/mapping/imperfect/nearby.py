@@ -36,7 +36,7 @@ _ALL_CHANGES: Final = _CHANGES + 2
 _FEW: Final = 3
 
 #: difference of two scores (ln) that is more than rounding
-_BETTER: Final = 1e-9
+BETTER: Final = 1e-9
 
 
 @helper
@@ -95,16 +95,30 @@ def _make(loops: Ints, place: int, other: int, d: int, change: int, bound: int) 
 
 
 @helper
-def _keep_if_better(setup: KernelInputs, trial: Trial, room: ImperfectRoom) -> None:
+def on_both_axes(setup: KernelInputs, loops: Ints) -> bool:
+    """Whether a dimension is unrolled along x and y of a mesh though it must not be."""
+    if setup.both_axes:
+        return False
+    for level in range(loops.shape[0]):
+        for d in range(8):
+            if loops[level, SPATIAL_X, d] > 1 and loops[level, SPATIAL_Y, d] > 1:
+                return True
+    return False
+
+
+@helper
+def keep_if_better(setup: KernelInputs, trial: Trial, room: ImperfectRoom) -> None:
     """Price what is tried, and take it for the best if it is better."""
+    if on_both_axes(setup, trial.tried):
+        return
     score = price(setup, trial.tried, trial.tried_keep, room)
-    if score < trial.score[0] - _BETTER:
+    if score < trial.score[0] - BETTER:
         trial.score[0] = score
         copy_mapping(trial.tried, trial.tried_keep, trial.best, trial.best_keep)
 
 
 @helper
-def _step(setup: KernelInputs, trial: Trial, room: ImperfectRoom, d: int, left: int) -> int:
+def step_factors(setup: KernelInputs, trial: Trial, room: ImperfectRoom, d: int, left: int) -> int:
     """Take changes of a dimension that are better; return how many evaluations are left."""
     tried, best = trial.tried, trial.best
     levels = best.shape[0]
@@ -122,7 +136,7 @@ def _step(setup: KernelInputs, trial: Trial, room: ImperfectRoom, d: int, left: 
                     continue
                 cover(setup, tried, d)
                 left -= 1
-                _keep_if_better(setup, trial, room)
+                keep_if_better(setup, trial, room)
     return left
 
 
@@ -154,7 +168,9 @@ def _rest_in(setup: KernelInputs, loops: Ints, level: int, d: int) -> None:
 
 
 @helper
-def _pair(setup: KernelInputs, trial: Trial, room: ImperfectRoom, place: int, left: int) -> int:
+def divide_axis(
+    setup: KernelInputs, trial: Trial, room: ImperfectRoom, place: int, left: int
+) -> int:
     """Divide an axis of a mesh anew between two dimensions; return what is left of evaluations."""
     tried, best, levels = trial.tried, trial.best, trial.best.shape[0]
     level, kind = place // 3, place % 3
@@ -180,7 +196,7 @@ def _pair(setup: KernelInputs, trial: Trial, room: ImperfectRoom, place: int, le
                     _rest_in(setup, tried, within // levels, d)
                     _rest_in(setup, tried, within % levels, e)
                     left -= 1
-                    _keep_if_better(setup, trial, room)
+                    keep_if_better(setup, trial, room)
     return left
 
 
@@ -188,16 +204,16 @@ def _pair(setup: KernelInputs, trial: Trial, room: ImperfectRoom, place: int, le
 def _descend(setup: KernelInputs, trial: Trial, room: ImperfectRoom, most: int) -> int:
     """Improve the best mapping of a trial by at most so many evaluations; return how many."""
     left, before, levels = most, np.inf, trial.best.shape[0]
-    while trial.score[0] < before - _BETTER and left > 0:
+    while trial.score[0] < before - BETTER and left > 0:
         before, one = trial.score[0], np.inf
-        while trial.score[0] < one - _BETTER and left > 0:
+        while trial.score[0] < one - BETTER and left > 0:
             one = trial.score[0]
             for d in range(8):
                 if setup.bounds[d] > 1:
-                    left = _step(setup, trial, room, d, left)
+                    left = step_factors(setup, trial, room, d, left)
         for place in range(3 * levels):
             if place % 3 != TEMPORAL and setup.fanout[place // 3, place % 3 - SPATIAL_X] > 1:
-                left = _pair(setup, trial, room, place, left)
+                left = divide_axis(setup, trial, room, place, left)
     return most - left
 
 
@@ -217,10 +233,10 @@ def best_nearby(problem: MappingProblem, cost: LayerCost, evaluations: int) -> L
     loops, keep = cost.mapping.arrays()
     trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, inf))
     room = imperfect_room(len(loops))
-    before = float(_priced(setup, trial, room))
+    before = float(priced(setup, trial, room))
     _descend(setup, trial, room, evaluations)
     gained = before - float(trial.score[0])
-    if not gained > _BETTER:
+    if not gained > BETTER:
         return cost
     rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
     mapping = Mapping.from_rows(rows)
@@ -230,7 +246,7 @@ def best_nearby(problem: MappingProblem, cost: LayerCost, evaluations: int) -> L
 
 
 @compiled
-def _priced(setup: KernelInputs, trial: Trial, room: ImperfectRoom) -> float:
+def priced(setup: KernelInputs, trial: Trial, room: ImperfectRoom) -> float:
     """Price the best mapping of a trial."""
     trial.score[0] = price(setup, trial.best, trial.best_keep, room)
     return float(trial.score[0])
