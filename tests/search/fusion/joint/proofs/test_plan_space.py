@@ -5,11 +5,12 @@ from math import log
 import numpy as np
 import pytest
 
-from archloom.evaluators.hardware import edp_js
+from archloom.evaluators.hardware import access_costs, edp_js
 from archloom.search.fusion.joint.planner import JointPlanner, group_options
 from archloom.search.fusion.joint.proofs import plan_space, plans_on_design
 from archloom.search.fusion.joint.proofs.plan_space import LeastOfPlans, PlanSpaces
 from archloom.search.fusion.joint.proofs.space_bound import prove_space
+from archloom.search.fusion.joint.proofs.step_bounds import least_of_kinds
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.fusion.tiling.estimates import TileEstimates
 from archloom.search.fusion.tiling.least_tiles import LeastTiles
@@ -188,3 +189,26 @@ def test_tiles_at_once_cost_what_each_of_them_costs() -> None:
             found = at_once.costs(hardware)
             alone = np.array(TileEstimates(net, hardware).of(tiles, cut=True)).T
             np.testing.assert_array_equal(found, alone)
+
+
+def test_nests_past_a_buffer_cost_no_less_than_their_steps() -> None:
+    """Of a buffer that operands may bypass; what one layer makes for another does not."""
+    net, rng, nests, nearest = network("mobilenetv2"), np.random.default_rng(4), 0, np.inf
+    for hardware in edges(2):
+        search = Mapper(MAPPING_SEARCHES["auto"](), 1000, 1, "imperfect")
+        evaluator = MemoizedPlanEvaluator(net, hardware, search)
+        options = group_options(evaluator)
+        least = least_of_kinds(evaluator.network, hardware, options.whole, options.tiled)
+        leakage_pj = access_costs(hardware).leakage_pj_per_cycle
+        several = np.flatnonzero(options.nestable & (options.edges().members > 1))
+        for kind in rng.choice(several, 12, replace=False).tolist():
+            for way in options.all_options(kind).ways[:6]:
+                cost = evaluator.group(way.group, way.residents)
+                if isinstance(cost, Infeasible):
+                    continue
+                cycles = cost.latency_cycles
+                ratios = np.array([cost.dynamic_pj + leakage_pj * cycles, cycles]) / least[kind]
+                assert (ratios >= 1 - 1e-9).all()
+                nests, nearest = nests + (way.group.nest is not None), min(nearest, ratios[0])
+    assert nests > 30
+    assert nearest < 1.1
