@@ -173,6 +173,11 @@ class BoxBounds:
         every = self._relaxation.tiling_parameters(box)
         return [i for i in every if box[i][1] - box[i][0] > 1]
 
+    def rates(self, box: Box) -> list[int]:
+        """Return the parameters on which depend the clock and the rate of DRAM, and no mapping
+        besides: bounds of plans with other values of them take little time."""
+        return self._relaxation.rate_parameters(box)
+
     def planned(self, found: BoundedBox, spaces: "PlanSpaces", steps: bool) -> BoundedBox | None:
         """Return a box with the closest bounds, none below what all plans of the planner's space
         take at the least; None if no design in it keeps the limits.

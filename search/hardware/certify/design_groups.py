@@ -74,6 +74,9 @@ class DesignGroups:
         self.least = least.copy()
         low = np.log(least.min(axis=0)) if len(least) else np.log(corner)
         self._points = drawn_points(low, np.log(corner), np.log(front))
+        roots = list(roots)
+        self._rates = bounds.rates(roots[0]) if roots else []
+        self._others = [i for i in range(at.shape[1]) if i not in self._rates]
         self._groups = list(self._alike(roots))
         self._reached = [self._reach(group) for group in self._groups]
         #: for each parameter what cuts by it gained, and how many there were
@@ -136,36 +139,44 @@ class DesignGroups:
     def _bounded(self, group: _Group, spaces: "PlanSpaces") -> _Group | None:
         """Raise the bounds of a group's designs; return those that are still open, if any is."""
         rows = group.rows
-        first = self._bounds.first(self._box(rows))
         known = _CLOSE if group.known == _KNOWN else _CLOSEST
-        close = None if first is None else self._bounds.planned(first, spaces, known == _CLOSEST)
-        if close is None:
-            # no design of the box keeps rules, caps and limits
-            self.least[rows] = inf
-            return None
-        self.least[rows] = np.maximum(self.least[rows], close.bounds.min(axis=0))
-        beaten = dominated_by(self._front, self.least[rows])
-        self.least[rows[beaten]] = inf
-        return None if beaten.all() else _Group(rows[~beaten], known, group.by)
+        for some, box in self._boxes(rows):
+            first = self._bounds.first(box)
+            steps = known == _CLOSEST
+            close = None if first is None else self._bounds.planned(first, spaces, steps)
+            # None: no design of the box keeps rules, caps and limits
+            least = inf if close is None else close.bounds.min(axis=0)
+            self.least[some] = np.maximum(self.least[some], least)
+        open_ = np.isfinite(self.least[rows]).all(axis=1)
+        open_[open_] = ~dominated_by(self._front, self.least[rows[open_]])
+        self.least[rows[~open_]] = inf
+        return _Group(rows[open_], known, group.by) if open_.any() else None
 
-    def _box(self, rows: Ints) -> Box:
-        """Return the smallest box around some designs."""
+    def _boxes(self, rows: Ints) -> Iterable[tuple[Ints, Box]]:
+        """Yield designs with the same clock and rate of DRAM, each with the smallest box of these
+        rates that is around all of the group: what runs costs inside the chip is the same there."""
         at = self._at[rows]
-        starts, stops = at.min(axis=0).tolist(), (at.max(axis=0) + 1).tolist()
-        return tuple(zip(starts, stops, strict=True))
+        starts, stops = at.min(axis=0), at.max(axis=0) + 1
+        rates = self._rates
+        keys, of = np.unique(at[:, rates], axis=0, return_inverse=True)
+        for n, key in enumerate(keys):
+            starts[rates], stops[rates] = key, key + 1
+            yield (
+                rows[of.ravel() == n],
+                tuple(zip(starts.tolist(), stops.tolist(), strict=True)),
+            )
 
     def _parts(self, group: _Group) -> list[_Group]:
-        """Cut a group in two by one parameter."""
+        """Cut a group in two by one parameter; into its designs if rates alone tell them apart."""
         at = self._at[group.rows]
-        spread = np.flatnonzero(at.min(axis=0) < at.max(axis=0)).tolist()
+        spread = [i for i in self._others if at[:, i].min() < at[:, i].max()]
+        if not spread:
+            return [_Group(group.rows[n : n + 1], _CLOSE, -1) for n in range(len(group.rows))]
         worth = [self._worth(i) for i in spread]
         parameter = spread[worth.index(max(worth))]
         values = np.unique(at[:, parameter])
         below = at[:, parameter] < values[len(values) // 2]
-        return [
-            _Group(group.rows[some], _KNOWN if len(group.rows) > 1 else _CLOSE, parameter)
-            for some in (below, ~below)
-        ]
+        return [_Group(group.rows[some], _KNOWN, parameter) for some in (below, ~below)]
 
     def _worth(self, parameter: int) -> float:
         """Return what cuts by a parameter gained so far (pseudo-costs, as while the study runs)."""
