@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from archloom.evaluators import Floats, Ints
 from archloom.space.design_space import Box
 
-from ...pareto import dominated_by
+from ...pareto import dominated_by, non_dominated
 from .box_bounds import BoxBounds
 from .missing_volume import counts_of, drawn_points, reached
 
@@ -73,7 +73,8 @@ class DesignGroups:
         #: float64[n, m], bounds of each design, infinite of those that are open no more
         self.least = least.copy()
         low = np.log(least.min(axis=0)) if len(least) else np.log(corner)
-        self._points = drawn_points(low, np.log(corner), np.log(front))
+        logs = np.log(least)
+        self._points = drawn_points(low, np.log(corner), np.log(front), logs[non_dominated(logs)])
         roots = list(roots)
         self._rates = bounds.rates(roots[0]) if roots else []
         self._others = [i for i in range(at.shape[1]) if i not in self._rates]
@@ -124,9 +125,13 @@ class DesignGroups:
     def _best(self, left: int) -> list[int]:
         """Return the groups that count most, none of which is a design with the closest bounds, in
         the order of their designs."""
-        score = counts_of(self._reached, len(self._points))
-        done = [group.known == _CLOSEST for group in self._groups]
-        score[np.array(done, np.bool_)] = 0
+        # where a design with the closest bounds is, nothing is to be gained
+        lost = np.zeros(len(self._points), np.bool_)
+        for group, points in zip(self._groups, self._reached, strict=True):
+            if group.known == _CLOSEST:
+                lost[points] = True
+        open_ = [points[~lost[points]] for points in self._reached]
+        score = counts_of(open_, len(self._points))
         order = np.argsort(-score, kind="stable")[: min(_AT_ONCE, left)]
         return [int(place) for place in order if score[place] > 0]
 

@@ -22,17 +22,21 @@ _ROUNDS: Final = 64
 _WHOLE: Final = 2**40
 
 
-def drawn_points(low: Floats, high: Floats, front: Floats) -> Floats:
+def drawn_points(low: Floats, high: Floats, front: Floats, bounds: Floats | None = None) -> Floats:
     """Return float64[n, m], points between two corners that a front does not dominate.
 
     Args:
         low, high: float64[m], logarithms of the corners.
         front: float64[k, m], logarithms of the costs of its members.
+        bounds: float64[r, m], logarithms; some of them dominates each point. None for any.
     """
     rng, points = np.random.default_rng(0), np.empty((0, len(high)))
     for _ in range(_ROUNDS):
         drawn = low + (high - low) * rng.random((_POINTS, len(high)))
-        points = np.vstack([points, drawn[~dominated_by(front, drawn)]])
+        drawn = drawn[~dominated_by(front, drawn)]
+        if bounds is not None:
+            drawn = drawn[dominated_by(bounds, drawn)]
+        points = np.vstack([points, drawn])
         if len(points) >= _POINTS:
             break
     return points[:_POINTS]
