@@ -166,7 +166,7 @@ class Relaxation:
             *(*structure.macs, *structure.effects.values(), *structure.beside, *dram.values),
         ]
         others += [f for f in (structure.mac_bits, structure.mac_pj) if f is not None]
-        others += [f for f in (dram.energy or {}).values()]
+        others += (dram.energy or {}).values()
         fixed = {i for formula in others for i in formula.reads}
         fixed |= {i for level in inside for i in level.reads}
         return sorted({i for formula in rates for i in formula.reads} - fixed)

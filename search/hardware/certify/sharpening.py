@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators import Floats
-from archloom.space.design_space import Box, Point, cut, size
+from archloom.space.design_space import Box, cut, size
 
 from .box_bounds import BoundedBox, BoxBounds
 from .missing_volume import counts_of, drawn_points, reached
@@ -128,17 +128,6 @@ class Sharpener:
             self._replace(rows, new)
             told(before // step - max(left, 0) // step)
         return max(left, 0)
-
-    def least(self, points: Sequence[Point]) -> Floats:
-        """Return float64[n, m], bounds of designs by the boxes that are left; infinite of those
-        that are in none of them."""
-        at = np.array([self._bounds.positions(point) for point in points], np.int64)
-        found = np.full((len(points), self._front.shape[1]), inf)
-        for box in self._boxes if points else ():
-            runs = np.array(box.box)
-            inside = ((runs[:, 0] <= at) & (at < runs[:, 1])).all(axis=1)
-            found[inside] = box.bounds.min(axis=0)
-        return found
 
     def _best(self, left: int) -> list[int]:
         """Return the boxes that count most, none of which is a design with the closest bounds."""

@@ -75,7 +75,9 @@ class TilingSums:
             costs: float64[2, n], energy inside the buffer (pJ) and cycles of one tile of each size.
             prices: of the design.
         """
-        return self._with_moved(np.add.reduceat(costs * self.times, self.starts[:-1], axis=1), prices)
+        return self._with_moved(
+            np.add.reduceat(costs * self.times, self.starts[:-1], axis=1), prices
+        )
 
     def totals_of(self, costs: Floats, prices: MovedPrices) -> Floats:
         """Return :meth:`totals` with ``costs[2, places]`` of every size by its place."""
