@@ -112,15 +112,36 @@ class DesignGroups:
         return most - max(left, 0)
 
     def _alike(self, roots: Iterable[Box]) -> Iterable[_Group]:
-        """Yield groups of designs with the same tilings."""
+        """Yield groups of designs with the same tilings: as large ones as have bounds."""
+        alike: dict[tuple[int, ...], list[Ints]] = {}
         for root in roots:
             runs = np.array(root)
             inside = ((runs[:, 0] <= self._at) & (self._at < runs[:, 1])).all(axis=1)
-            rows = np.flatnonzero(inside)
-            deciding = self._bounds.deciding(root)
+            rows, deciding = np.flatnonzero(inside), self._bounds.deciding(root)
             keys, of = np.unique(self._at[rows][:, deciding], axis=0, return_inverse=True)
-            for key in range(len(keys)):
-                yield _Group(rows[of.ravel() == key], _KNOWN, -1)
+            for n, key in enumerate(keys.tolist()):
+                alike.setdefault((*deciding, *key), []).append(rows[of.ravel() == n])
+        for parts in alike.values():
+            yield from (_Group(rows, _KNOWN, -1) for rows in self._joined(parts))
+
+    def _joined(self, parts: Sequence[Ints]) -> list[Ints]:
+        """Join parts as long as the structure is decided in the box around them."""
+        found: list[Ints] = []
+        for part in parts:
+            for n, rows in enumerate(found):
+                together = np.concatenate([rows, part])
+                if self._bounds.decided(self._box(together)):
+                    found[n] = together
+                    break
+            else:
+                found.append(part)
+        return found
+
+    def _box(self, rows: Ints) -> Box:
+        """Return the smallest box around some designs."""
+        at = self._at[rows]
+        starts, stops = at.min(axis=0).tolist(), (at.max(axis=0) + 1).tolist()
+        return tuple(zip(starts, stops, strict=True))
 
     def _best(self, left: int) -> list[int]:
         """Return the groups that count most, none of which is a design with the closest bounds, in
