@@ -144,8 +144,7 @@ class DesignGroups:
         return tuple(zip(starts, stops, strict=True))
 
     def _best(self, left: int) -> list[int]:
-        """Return the groups that count most, none of which is a design with the closest bounds, in
-        the order of their designs."""
+        """Return the groups that count most, none of which is a design with the closest bounds."""
         # where a design with the closest bounds is, nothing is to be gained
         lost = np.zeros(len(self._points), np.bool_)
         for group, points in zip(self._groups, self._reached, strict=True):
