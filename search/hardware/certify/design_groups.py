@@ -30,6 +30,9 @@ _AT_ONCE: Final = 16
 #: more of the steps of the best plan.
 _KNOWN, _CLOSE, _CLOSEST = range(3)
 
+#: Share of the points that still matter, below which others are drawn.
+_WORN: Final = 0.5
+
 #: Cuts by a parameter after which what they gained decides whether it is cut.
 _TRIALS: Final = 8
 
@@ -72,14 +75,12 @@ class DesignGroups:
         self._bounds, self._at, self._front = bounds, at, front
         #: float64[n, m], bounds of each design, infinite of those that are open no more
         self.least = least.copy()
-        low = np.log(least.min(axis=0)) if len(least) else np.log(corner)
-        logs = np.log(least)
-        self._points = drawn_points(low, np.log(corner), np.log(front), logs[non_dominated(logs)])
+        self._high = np.log(corner)
         roots = list(roots)
         self._rates = bounds.rates(roots[0]) if roots else []
         self._others = [i for i in range(at.shape[1]) if i not in self._rates]
         self._groups = list(self._alike(roots))
-        self._reached = [self._reach(group) for group in self._groups]
+        self._points, self._reached = self._draw()
         #: for each parameter what cuts by it gained, and how many there were
         self._gains: dict[int, tuple[float, int]] = {}
 
@@ -145,15 +146,33 @@ class DesignGroups:
 
     def _best(self, left: int) -> list[int]:
         """Return the groups that count most, none of which is a design with the closest bounds."""
-        # where a design with the closest bounds is, nothing is to be gained
-        lost = np.zeros(len(self._points), np.bool_)
-        for group, points in zip(self._groups, self._reached, strict=True):
-            if group.known == _CLOSEST:
-                lost[points] = True
-        open_ = [points[~lost[points]] for points in self._reached]
+        open_, count = self._to_be_gained()
+        if count < len(self._points) * _WORN:
+            self._points, self._reached = self._draw()
+            open_, _ = self._to_be_gained()
         score = counts_of(open_, len(self._points))
         order = np.argsort(-score, kind="stable")[: min(_AT_ONCE, left)]
         return [int(place) for place in order if score[place] > 0]
+
+    def _draw(self) -> tuple[Floats, list[Ints]]:
+        """Return points where something is to be gained, and which of them each group reaches."""
+        logs = np.log(self.least[np.isfinite(self.least).all(axis=1)])
+        if not len(logs):
+            return logs, [np.zeros(0, np.int64) for _ in self._groups]
+        single = [group.rows[0] for group in self._groups if group.known == _CLOSEST]
+        kept = np.log(np.vstack([self._front, self.least[single]]))
+        low, few = logs.min(axis=0), logs[non_dominated(logs)]
+        points = drawn_points(low, self._high, kept[non_dominated(kept)], few)
+        return points, [reached(points, np.log(self.least[one.rows])) for one in self._groups]
+
+    def _to_be_gained(self) -> tuple[list[Ints], int]:
+        """Return the points that each group reaches, and how many some group does, but for those
+        that a design with the closest bounds reaches: nothing is to be gained there."""
+        places = np.zeros((2, len(self._points)), np.bool_)
+        for group, points in zip(self._groups, self._reached, strict=True):
+            places[int(group.known == _CLOSEST), points] = True
+        some, lost = places
+        return [points[~lost[points]] for points in self._reached], int((some & ~lost).sum())
 
     def _replace(self, places: list[int], new: list[_Group]) -> None:
         gone = set(places)
