@@ -97,7 +97,7 @@ def _nest_costs(hardware: Hardware, nests: _Nests, known: dict[bytes, Floats]) -
     put into what is ``known`` by all that it depends on."""
     design, prices = design_and_prices(hardware, nests.zeros, nests.staged)
     buffer, dram = hardware.levels[-2:]
-    plain = nests.zeros == NO_ZEROS and hardware.bits(-1, WEIGHTS) == hardware.word_bits
+    plain = nests.zeros == NO_ZEROS and hardware.bits(-1, "weights") == hardware.word_bits
     if not (plain and "weights" in buffer.keeps):
         # packed words, or weights that come as often as MACs ask for them
         packed: Floats = layer_costs(design, prices, nests.bounds, nests.windows).T

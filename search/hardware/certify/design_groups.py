@@ -191,8 +191,8 @@ class DesignGroups:
             # None: no design of the box keeps rules, caps and limits
             least = inf if close is None else close.bounds.min(axis=0)
             self.least[some] = np.maximum(self.least[some], least)
-        open_ = np.isfinite(self.least[rows]).all(axis=1)
-        open_[open_] = ~dominated_by(self._front, self.least[rows[open_]])
+        within = np.isfinite(self.least[rows]).all(axis=1)
+        open_ = np.asarray(within & ~dominated_by(self._front, self.least[rows]), np.bool_)
         self.least[rows[~open_]] = inf
         return _Group(rows[open_], known, group.by) if open_.any() else None
 
