@@ -7,13 +7,18 @@ import numpy as np
 import pytest
 
 from archloom.search.fusion.joint.proofs.plan_space import PlanSpaces
+from archloom.search.hardware.certify.box_bounds import BoxBounds
 from archloom.search.hardware.certify.branch_and_bound import BoxBranchAndBound
 from archloom.search.hardware.certify.design_groups import DesignGroups
 from archloom.search.hardware.certify.missing_volume import counts_of, drawn_points, reached
+from archloom.search.hardware.problem import DesignProblem
 from archloom.search.pareto import dominated_by
+from archloom.space.design_space.boxes.box import BoxedSpace
+from archloom.space.design_space.boxes.structure import BoxStructure
+from archloom.space.design_space.hardware_space import HardwareSpace
 
 from .test_plans import GOALS, fused_problem
-from .test_pruning import measured
+from .test_pruning import TINY, measured
 
 
 @pytest.mark.parametrize("goals", GOALS)
@@ -54,6 +59,32 @@ def test_no_design_is_above_what_it_costs(goals: str, tmp_path: Path) -> None:
     # all are bounded by then
     assert sum(told) < 1000
     assert (bounded.least > before * 1.001).any()
+
+
+def test_groups_are_as_large_as_their_structure_allows() -> None:
+    """Private memories of the edge space are registers or SRAM, by what they hold together."""
+    space, rng = HardwareSpace.load("casco_edge"), np.random.default_rng(1)
+    structure = BoxStructure(BoxedSpace(space))
+    bounds = BoxBounds(DesignProblem(space, TINY, enumerate_limit=1), structure)
+    roots, alike = structure.decided_boxes(4096) or [], {"pe_x": 8, "l2_kib": 32}
+    drawn = [space.sample(rng) | alike | {"pe_y": 4 + 4 * (n % 2)} for n in range(300)]
+    every = [space.canonical(point) for point in drawn]
+    at = np.unique([structure.boxed.positions(point) for point in every], axis=0)
+    own, corner = np.ones((len(at), 3)), np.full(3, 3.0)
+    groups = DesignGroups(bounds, roots, at, own, 2.0 * own[:1], corner.tolist())._groups
+    rows = np.concatenate([group.rows for group in groups])
+    assert sorted(rows.tolist()) == list(range(len(at)))
+    for group in groups:
+        inside = at[group.rows]
+        starts, stops = inside.min(axis=0).tolist(), (inside.max(axis=0) + 1).tolist()
+        box = tuple(zip(starts, stops, strict=True))
+        assert bounds.deciding(box) == []
+        assert structure.decided(box)
+        assert bounds.first(box) is not None
+    runs = [np.array(root) for root in roots]
+    used = sum(((of[:, 0] <= at) & (at < of[:, 1])).all(axis=1).any() for of in runs)
+    assert 4 <= len(groups) < used
+    assert not structure.decided(structure.boxed.whole)
 
 
 def test_what_only_one_reaches_counts_most() -> None:

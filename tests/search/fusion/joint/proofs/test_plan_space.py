@@ -197,7 +197,9 @@ def test_a_rate_of_dram_is_bounded_after_others_as_alone(name: str) -> None:
         np.testing.assert_array_equal(after[0], alone[0])
         np.testing.assert_array_less(after[1], alone[1] * (1 + 1e-12) + 1e-9)
         np.testing.assert_allclose(after[1], alone[1], rtol=1e-6)
-        products.append(spaces.least(net, design, design, 0.0, steps=False).product)
+        # each call lists so many kinds of steps at the most
+        every = [spaces.least(net, design, design, 0.0, steps=False) for _ in range(8)]
+        products.append(every[-1].product)
     assert products[1] > products[0] > products[2]
 
 
