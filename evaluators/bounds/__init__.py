@@ -25,12 +25,14 @@ if TYPE_CHECKING:
         up_to_rounding as up_to_rounding,
     )
     from .layer import (
+        bounds_key as bounds_key,
         design_and_prices as design_and_prices,
         later_sums_pj as later_sums_pj,
         layer_bound as layer_bound,
         least_costs as least_costs,
         problem_bound as problem_bound,
         with_free_words as with_free_words,
+        without_dram_cycles as without_dram_cycles,
     )
     from .layer_kernel import layer_costs as layer_costs
     from .level_capacity import Design as Design

@@ -99,6 +99,19 @@ def with_free_words(design: Design, free_words: int | None) -> Design:
     return design._replace(shared=shared)
 
 
+def without_dram_cycles(prices: Prices) -> Prices:
+    """Return prices with a DRAM that takes no time, so that designs which differ in nothing else
+    have the same bounds."""
+    rates = prices.rates.copy()
+    rates[:, -1] = np.inf
+    return prices._replace(rates=rates)
+
+
+def bounds_key(design: Design, prices: Prices) -> bytes:
+    """Return all that bounds of a layer on a design depend on."""
+    return b"".join(np.asarray(part).tobytes() for part in (*design, *prices))
+
+
 @lru_cache(maxsize=1024)
 def later_sums_pj(hardware: Hardware, zeros: Sparsity, staged: Residency) -> float:
     """Return the least energy, for each word of a result, that a later part of its sums takes

@@ -151,6 +151,26 @@ class Relaxation:
             formulas += [*structure.levels[i].capacity, structure.levels[i].copies]
         return sorted({i for formula in formulas for i in formula.reads})
 
+    def rate_parameters(self, box: Box) -> list[int]:
+        """Return the parameters on which depend the clock and the rate of DRAM, but nothing else
+        that mappings meet; ascending.
+
+        Args:
+            box: in which the structure is decided.
+        """
+        structure = self._structure
+        *inside, dram = [structure.levels[i] for i in structure.present(box)]
+        rates = (structure.frequency, dram.bandwidth)
+        others = [
+            *(structure.word_bits, structure.native_batch, structure.lanes, dram.width),
+            *(*structure.macs, *structure.effects.values(), *structure.beside, *dram.values),
+        ]
+        others += [f for f in (structure.mac_bits, structure.mac_pj) if f is not None]
+        others += (dram.energy or {}).values()
+        fixed = {i for formula in others for i in formula.reads}
+        fixed |= {i for level in inside for i in level.reads}
+        return sorted({i for formula in rates for i in formula.reads} - fixed)
+
     def _mac_counts(self, box: Box) -> Floats | None:
         """Return all numbers of MACs of designs of a box; None if they are too many."""
         sides = [self._boxed.values(side, box) for side in self._structure.macs]

@@ -129,6 +129,11 @@ class Nests(NamedTuple):
         ways to keep tensors; a mapping is above one of them."""
         return np.array([self._together(way, prices) for way in ways_to_keep(design)])
 
+    def cycles_by_way(self, design: Design, prices: Prices) -> Floats:
+        """Return float64[W, B], the cycles of :meth:`by_way`."""
+        ways = ways_to_keep(design)
+        return np.array([self.costs(way, prices, uncut=True)[:, CYCLES] for way in ways])
+
     def corners(self, design: Design, prices: Prices, way: int) -> tuple[Ints, Floats]:
         """Return int64[n] and float64[n, 2], a layer, and energy (pJ) and cycles; in one of the
         ways of :meth:`by_way` each layer that runs whole is above one of its rows."""

@@ -102,8 +102,10 @@ class LeastProductPaths:
         self._first = np.arange(count)
         self._following = np.full(count, -1)
         self._every = np.arange(len(starts))
-        # edges that are looked at, while the least product is at most so much
-        self._active, self._most = self._every, -inf
+        # edges that are looked at, while the least product is at most so much; None where only the
+        # weights are known from which they follow, the most weight on energy first
+        self._active: Ints | None = self._every
+        self._slopes, self._most = np.zeros((0, 2)), -inf
         self._figures = np.zeros((0, 2))
 
     def replace(self, kind: int, rows: list[int]) -> None:
@@ -165,7 +167,7 @@ class LeastProductPaths:
         self._figures = figures
         graph = self._graph(figures, tie)
         if self._most > 0:
-            found = _least_product(graph, self._active)
+            found = _least_product(graph, self._near_edges(graph))
             if found[1] * found[2] <= self._most:
                 return self._path(found)
         found = _least_product(graph, self._every)
@@ -174,8 +176,14 @@ class LeastProductPaths:
         self._most = found[1] * found[2] * _SLACK
         slopes = found[3]
         falling = np.argsort(np.arctan2(slopes[:, 1], slopes[:, 0]))
-        self._active = _within(graph, slopes[falling], self._most * (1 + _TOLERANCE))
+        self._active, self._slopes = None, slopes[falling]
         return self._path(found)
+
+    def _near_edges(self, graph: _Graph) -> Ints:
+        """Return the edges that are looked at; figures may have grown since they were asked for."""
+        if self._active is None:
+            self._active = _within(graph, self._slopes, self._most * (1 + _TOLERANCE))
+        return self._active
 
     def least_sums(self, figures: Floats) -> tuple[float, float]:
         """Return the least energy of all paths, and the least latency of all of them.
@@ -208,7 +216,8 @@ class LeastProductPaths:
             path: the least one that was found.
             share: how much more.
         """
-        starts, ends, kinds = (of[self._active] for of in self._edges)
+        active = self._near_edges(self._graph(self._figures, 0.0))
+        starts, ends, kinds = (of[active] for of in self._edges)
         burdens = np.zeros(len(kinds))
         graph = _Graph(
             self._nodes, starts, ends, kinds, burdens, self._first, self._following, self._figures

@@ -1,17 +1,30 @@
-"""Least energy and cycles of tiles of a network's layers on one design after another."""
+"""Least energy and cycles of tiles of a network's layers on one design after another.
+
+Tiles have their maps in the buffer, so DRAM brings them nothing but weights. What else they take is
+remembered: designs often differ in nothing but the clock and the rate of DRAM.
+"""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Floats, Ints, access_costs
-from archloom.evaluators.bounds import design_and_prices, layer_costs
+from archloom.evaluators.bounds import (
+    ROUNDING,
+    bounds_key,
+    design_and_prices,
+    layer_costs,
+    without_dram_cycles,
+)
 from archloom.evaluators.loopnest import ManyVectors, Residency, VectorTile, packed_row_words
 from archloom.space.hardware import Hardware
-from archloom.space.workload import WEIGHTS, Network, Sparsity
+from archloom.space.workload import NO_ZEROS, WEIGHTS, Network, Sparsity
 
 from .estimates import LayerTile, tile_nest
+
+#: designs, clock and rate of DRAM aside, on which costs are remembered (ours)
+_MOST: Final = 4
 
 
 class _Nests(NamedTuple):
@@ -56,6 +69,7 @@ class LeastTiles:
             else:
                 vectors.append(n)
         self._nests = [_nests(network, tiles, *key, rows) for key, rows in flavours.items()]
+        self._known: list[dict[bytes, Floats]] = [{} for _ in self._nests]
         self._vectors = np.array(vectors, np.int64)
         some = [tiles[n] for n in vectors]
         self._operators = ManyVectors(
@@ -69,13 +83,36 @@ class LeastTiles:
         found = np.zeros((2, self._count))
         if len(self._vectors):
             found[:, self._vectors] = self._operators.costs(hardware, on_chip=True)
-        dram = access_costs(hardware).read_pj[-1, WEIGHTS]
-        weight_pj = float(dram) / hardware.levels[-1].width_words
-        for nests in self._nests:
-            design, prices = design_and_prices(hardware, nests.zeros, nests.staged)
-            energy, cycles = layer_costs(design, prices, nests.bounds, nests.windows).T
-            found[:, nests.rows] = energy - nests.streamed * weight_pj, cycles
+        dram = hardware.levels[-1]
+        weight_pj = float(access_costs(hardware).read_pj[-1, WEIGHTS]) / dram.width_words
+        for nests, known in zip(self._nests, self._known, strict=True):
+            energy, cycles = _nest_costs(hardware, nests, known)
+            found[0, nests.rows] = energy - nests.streamed * weight_pj
+            found[1, nests.rows] = cycles
         return found
+
+
+def _nest_costs(hardware: Hardware, nests: _Nests, known: dict[bytes, Floats]) -> Floats:
+    """Return float64[2, n], energy and cycles of nests; what does not depend on the rate of DRAM is
+    put into what is ``known`` by all that it depends on."""
+    design, prices = design_and_prices(hardware, nests.zeros, nests.staged)
+    buffer, dram = hardware.levels[-2:]
+    plain = nests.zeros == NO_ZEROS and hardware.bits(-1, "weights") == hardware.word_bits
+    if not (plain and "weights" in buffer.keeps):
+        # packed words, or weights that come as often as MACs ask for them
+        packed: Floats = layer_costs(design, prices, nests.bounds, nests.windows).T
+        return packed
+    free = without_dram_cycles(prices)
+    key = bounds_key(design, free)
+    if key not in known:
+        if len(known) >= _MOST:
+            del known[next(iter(known))]
+        known[key] = layer_costs(design, free, nests.bounds, nests.windows).T
+    energy, cycles = known[key]
+    rate = min(dram.bandwidth_words, dram.read_bandwidth_words)
+    brought = np.ceil(nests.streamed / rate * (1 - ROUNDING))
+    costs: Floats = np.stack([energy, np.maximum(cycles, brought)])
+    return costs
 
 
 def _nests(

@@ -2,7 +2,9 @@
 
 ``pruning.py`` follows a space that is enumerated, ``branch_and_bound.py`` with ``box_bounds.py``
 one that is too large for that. ``certificate.py`` is what is proven in the end, at this budget and,
-with the ``intervals.py`` of measured costs, at any other.
+with the ``intervals.py`` of measured costs, at any other. Once no trials follow, ``sharpening.py``
+cuts boxes further, and ``design_groups.py`` bounds plans on open designs of an enumerated space;
+``missing_volume.py`` says where first.
 """
 
 from typing import TYPE_CHECKING

@@ -89,7 +89,7 @@ class BoxBounds:
 
     def __init__(self, problem: DesignProblem, structure: BoxStructure) -> None:
         self._problem = problem
-        self._boxed = structure.boxed
+        self._structure, self._boxed = structure, structure.boxed
         self._relaxation = Relaxation(structure)
         measured = problem.objective_set.measured
         #: relaxations of boxes whose tight bounds may be asked for next, the oldest first
@@ -172,6 +172,15 @@ class BoxBounds:
         are; none of a single design."""
         every = self._relaxation.tiling_parameters(box)
         return [i for i in every if box[i][1] - box[i][0] > 1]
+
+    def decided(self, box: Box) -> bool:
+        """Whether the structure is decided in a box, so that it has bounds."""
+        return self._structure.decided(box)
+
+    def rates(self, box: Box) -> list[int]:
+        """Return the parameters on which depend the clock and the rate of DRAM, and no mapping
+        besides: bounds of plans with other values of them take little time."""
+        return self._relaxation.rate_parameters(box)
 
     def planned(self, found: BoundedBox, spaces: "PlanSpaces", steps: bool) -> BoundedBox | None:
         """Return a box with the closest bounds, none below what all plans of the planner's space

@@ -19,6 +19,7 @@ from archloom.space.design_space import Box, BoxedSpace, BoxStructure, Point, cu
 
 from ..problem import DesignProblem
 from .box_bounds import BoundedBox, BoxBounds
+from .design_groups import DesignGroups
 from .open_boxes import BoxTable, OpenBox
 from .sharpening import Sharpener
 
@@ -85,7 +86,8 @@ class BoxBranchAndBound:
         self.infeasible = 0
         roots = structure.decided_boxes(_MOST_ROOTS)
         self.possible = roots is not None
-        for box in roots or ():
+        self._roots = roots or []
+        for box in self._roots:
             self._open(box)
 
     def settle(self, point: Point) -> None:
@@ -153,22 +155,33 @@ class BoxBranchAndBound:
         settled = np.array(self._settled, np.int64).reshape(-1, len(self._boxed.whole))
         return Sharpener(self._bounds, boxes, settled, np.exp(self._front), corner)
 
+    def groups(
+        self, points: Sequence[Point], least: Floats, corner: Sequence[float]
+    ) -> DesignGroups:
+        """Return what bounds plans of open designs, with bounds ``least[n, m]`` of their own."""
+        at = np.array([self._bounds.positions(point) for point in points], np.int64)
+        at = at.reshape(-1, len(self._boxed.whole))
+        return DesignGroups(self._bounds, self._roots, at, least, np.exp(self._front), corner)
+
     def settled(self) -> list[tuple[str, Point]]:
         """Return the designs that were measured, by key, each once."""
         points = [self._boxed.point(tuple((at, at + 1) for at in one)) for one in self._settled]
         return list({self._boxed.space.point_key(point): point for point in points}.items())
 
-    def closest(self, point: Point, spaces: "PlanSpaces | None" = None) -> Floats | None:
+    def closest(
+        self, point: Point, spaces: "PlanSpaces | None" = None, steps: bool = False
+    ) -> Floats | None:
         """Return float64[m], the closest bounds of a design; None if it keeps not all limits.
 
-        With ``spaces`` they hold for the plans of the planner's space.
+        With ``spaces`` they hold for the plans of the planner's space, with ``steps`` as
+        :meth:`.box_bounds.BoxBounds.planned` has them.
         """
         positions = self._boxed.positions(self._boxed.space.canonical(point))
         found = self._bounds.first(tuple((at, at + 1) for at in positions))
         if found is None:
             return None
         bounds = self._bounds
-        close = bounds.closest(found) if spaces is None else bounds.planned(found, spaces, True)
+        close = bounds.closest(found) if spaces is None else bounds.planned(found, spaces, steps)
         return None if close is None else close.bounds[0]
 
     def state(self) -> dict[str, Any]:

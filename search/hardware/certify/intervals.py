@@ -3,10 +3,10 @@
 :mod:`.certificate` says what they prove.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import le
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,11 @@ from numpy.typing import NDArray
 from archloom.evaluators import Floats
 
 from ...pareto import dominated_by
+
+if TYPE_CHECKING:
+    from archloom.search.fusion.joint import PlanSpaces
+
+    from .branch_and_bound import BoxBranchAndBound
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +117,32 @@ class CostIntervals:
         """Return what is known, to be added to by itself."""
         found = CostIntervals(self._objectives)
         found._known = dict(self._known)
+        return found
+
+    def with_closest(
+        self,
+        boxes: "BoxBranchAndBound",
+        bounds: Floats,
+        spaces: "PlanSpaces | None",
+        told: Callable[[int], None],
+    ) -> "CostIntervals":
+        """Return what is known with the closest bounds of measured designs, as far as ``bounds`` of
+        open designs do not dominate them: there they could add nothing.
+
+        Args:
+            boxes: of the designs.
+            bounds: float64[n, m].
+            spaces: plans of which the bounds hold; None for any plans.
+            told: hears of each design.
+        """
+        found = self.copy()
+        for key, point in boxes.settled():
+            close = boxes.closest(point, spaces)
+            if close is not None and spaces is not None and not dominated_by(bounds, close[None]):
+                close = boxes.closest(point, spaces, steps=True)
+            if close is not None and found.knows(key):
+                found.raise_least(key, close.tolist())
+            told(1)
         return found
 
     def state(self) -> list[Any]:

@@ -254,21 +254,20 @@ class DominancePruner:
                 measured.
             spaces: of the planner's plans; None where these have no bounds.
         """
-        before, boxes = self.certificate(), self._boxes
-        plans = effort.plans if spaces is not None else 0
-        if boxes is None and plans and self._problem.enumerable:
-            boxes = self._in_boxes()
-        if before is None or boxes is None or not before.reference:
+        before, plans = self.certificate(), effort.plans if spaces is not None else 0
+        if before is None or not before.reference:
             return before
-        sharpener, after = boxes.sharpener(before.reference), before
-        if self._boxes and effort.cuts:
+        if self._boxes is None:
+            return self._in_groups(before, plans, spaces, told) if spaces and plans else before
+        sharpener, after = self._boxes.sharpener(before.reference), before
+        if effort.cuts:
             sharpener.run(effort.cuts, told)
-            after = self._after(before, boxes, sharpener)
+            after = self._after(before, self._boxes, sharpener)
             after = replace(after, cuts=sharpener.left().cuts, share_uncut=before.share)
         if spaces is None or not plans:
             return after
         sharpener.bound_plans(spaces, plans, told)
-        planned = self._after(before, boxes, sharpener, spaces, told)
+        planned = self._after(before, self._boxes, sharpener, spaces, told)
         return replace(
             planned,
             cuts=after.cuts,
@@ -277,13 +276,31 @@ class DominancePruner:
             share_any_plan=after.share,
         )
 
-    def _in_boxes(self) -> BoxBranchAndBound | None:
-        """Return the boxes of an enumerated space, none of which is cut yet."""
+    def _in_groups(
+        self, before: Certificate, most: int, spaces: "PlanSpaces", told: Callable[[int], None]
+    ) -> Certificate:
+        """Return the certificate of an enumerated space with bounds of plans."""
         boxes = BoxBranchAndBound(self._problem)
+        if not boxes.possible:
+            return before
         for key in self._intervals.measured():
             boxes.settle(self._candidates[self._rows[key]].point)
         boxes.hold_against(self._front)
-        return boxes if boxes.possible else None
+        rows = np.flatnonzero(self._undominated)
+        points = [self._candidates[row].point for row in rows]
+        groups = boxes.groups(points, self._bounds[rows], before.reference)
+        plans = groups.bound_plans(spaces, most, told)
+        bounds = groups.least[np.isfinite(groups.least).all(axis=1)]
+        intervals = self._intervals.with_closest(boxes, bounds, spaces, told)
+        after = front_certificate(
+            points=before.points,
+            feasible=before.feasible,
+            measured=self.measured,
+            front=self._front,
+            bounds=bounds,
+            undecided=intervals.undecided(self._front),
+        )
+        return replace(after, plans=plans, share_any_plan=before.share)
 
     def _after(
         self,
@@ -294,29 +311,16 @@ class DominancePruner:
         told: Callable[[int], None] = lambda _: None,
     ) -> Certificate:
         """Return the certificate with what a sharpener left of the boxes."""
-        intervals, left = self._intervals.copy(), sharpener.left()
-        for key, point in boxes.settled():
-            close = boxes.closest(point, spaces)
-            if close is not None and intervals.knows(key):
-                intervals.raise_least(key, close.tolist())
-            told(1)
-        undecided, infeasible = intervals.undecided(self._front), left.infeasible
-        bounds, in_boxes = left.bounds, (left.points, left.boxes)
-        if not self._boxes:
-            # each design has bounds of its own, and those of its box
-            rows = np.flatnonzero(self._undominated)
-            of_boxes = sharpener.least([self._candidates[row].point for row in rows])
-            bounds = np.maximum(self._bounds[rows], of_boxes)
-            bounds = bounds[np.isfinite(bounds).all(axis=1) & ~dominated_by(self._front, bounds)]
-            infeasible = 0
+        left = sharpener.left()
+        intervals = self._intervals.with_closest(boxes, left.bounds, spaces, told)
         return front_certificate(
             points=before.points,
-            feasible=before.feasible - infeasible,
+            feasible=before.feasible - left.infeasible,
             measured=self.measured,
             front=self._front,
-            bounds=bounds,
-            undecided=undecided,
-            in_boxes=in_boxes if self._boxes else None,
+            bounds=left.bounds,
+            undecided=intervals.undecided(self._front),
+            in_boxes=(left.points, left.boxes),
         )
 
     def _certificate_of(self, boxes: BoxBranchAndBound) -> Certificate:

@@ -1,10 +1,8 @@
 """Boxes cut once more when a study is over, those first that could add most to the hypervolume.
 
 While a study runs, boxes that are furthest from being dominated are cut, which finds designs. In
-the end the certificate asks something else: how much hypervolume open boxes leave together. Points
-that the front does not dominate are drawn once; each counts for the boxes whose bounds reach it, in
-equal parts, since it stays open until all of them are cut. So a box counts most that is alone to
-reach far. Boxes get the closest bounds there are.
+the end the certificate asks something else: how much hypervolume open boxes leave together
+(:mod:`.missing_volume`). Boxes get the closest bounds there are.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -16,23 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators import Floats
-from archloom.space.design_space import Box, Point, cut, size
+from archloom.space.design_space import Box, cut, size
 
-from ...pareto import dominated_by
 from .box_bounds import BoundedBox, BoxBounds
+from .missing_volume import counts_of, drawn_points, reached
 
 if TYPE_CHECKING:
     from archloom.search.fusion.joint import PlanSpaces
 
-#: Points that are drawn, and rounds of as many draws before fewer have to do.
-_POINTS: Final = 4096
-_ROUNDS: Final = 64
-
 #: Boxes that are cut before all are compared anew.
 _AT_ONCE: Final = 16
-
-#: What a point counts, in parts.
-_WHOLE: Final = 2**40
 
 #: What is known of a box: what its bounds were while the study ran, the closest ones, and of single
 #: designs, where plans are bounded, more of the steps of the best plan.
@@ -138,26 +129,9 @@ class Sharpener:
             told(before // step - max(left, 0) // step)
         return max(left, 0)
 
-    def least(self, points: Sequence[Point]) -> Floats:
-        """Return float64[n, m], bounds of designs by the boxes that are left; infinite of those
-        that are in none of them."""
-        at = np.array([self._bounds.positions(point) for point in points], np.int64)
-        found = np.full((len(points), self._front.shape[1]), inf)
-        for box in self._boxes if points else ():
-            runs = np.array(box.box)
-            inside = ((runs[:, 0] <= at) & (at < runs[:, 1])).all(axis=1)
-            found[inside] = box.bounds.min(axis=0)
-        return found
-
     def _best(self, left: int) -> list[int]:
         """Return the boxes that count most, none of which is a design with the closest bounds."""
-        sizes = np.array([len(points) for points in self._reached], np.int64)
-        every = np.concatenate([*self._reached, np.zeros(1, np.int64)])
-        counts = np.bincount(every[:-1], minlength=len(self._points))
-        # whole numbers add up to the same on every machine
-        sums = np.append(0, np.cumsum((_WHOLE // np.maximum(counts, 1))[every[:-1]]))
-        ends = np.cumsum(sizes)
-        score = sums[ends] - sums[ends - sizes]
+        score = counts_of(self._reached, len(self._points))
         single = np.array([size(box.box) == 1 for box in self._boxes], np.bool_)
         score[single & (self._close == (_CLOSE if self._spaces is None else _CLOSEST))] = 0
         order = np.argsort(-score, kind="stable")[: min(_AT_ONCE, -(-left // 2))]
@@ -238,20 +212,11 @@ class Sharpener:
         if not self._boxes:
             return high[:0].reshape(0, len(high))
         low = np.min([box.logs.min(axis=0) for box in self._boxes], axis=0)
-        rng, points = np.random.default_rng(0), np.empty((0, len(high)))
-        for _ in range(_ROUNDS):
-            drawn = low + (high - low) * rng.random((_POINTS, len(high)))
-            points = np.vstack([points, drawn[~dominated_by(front, drawn)]])
-            if len(points) >= _POINTS:
-                break
-        return points[:_POINTS]
+        return drawn_points(low, high, front)
 
     def _reach(self, box: BoundedBox) -> NDArray[np.int64]:
         """Return which points the bounds of a box dominate."""
-        below = box.logs[:, :1] <= self._points[:, 0]
-        for j in range(1, self._points.shape[1]):
-            below &= box.logs[:, j : j + 1] <= self._points[:, j]
-        return np.flatnonzero(below.any(axis=0))
+        return reached(self._points, box.logs)
 
     def left(self) -> Sharpened:
         """Return what is left of the boxes."""

@@ -140,6 +140,11 @@ class BoxStructure:
                 return None
         return found
 
+    def decided(self, box: Box) -> bool:
+        """Whether all is decided in a box of canonical points."""
+        same, when = self.boxed.canonical(box)
+        return when is None and same == box and next(self._undecided(box), None) is None
+
     def _there(self, level: LevelFormulas, box: Box) -> bool:
         return level.when is None or bool(truth(self.boxed.range(level.when, box)))
 

@@ -25,6 +25,9 @@ from archloom.space.networks.registry import network
 from archloom.space.workload.network import Network
 
 from ...contracts.problems import small_space
+from ...source_tree import ROOT
+
+EDGE = ROOT / "space" / "design_space" / "templates" / "casco_edge.yaml"
 
 NETWORKS = (
     network("tiny_cnn"),
@@ -223,6 +226,22 @@ def test_levels_that_boxes_share_are_those_of_each(name: str, tmp_path: Path) ->
         assert found.hardware == alone.hardware
         for ours, own in zip(figures(found), figures(alone), strict=True):
             assert np.array_equal(ours, own)
+
+
+def test_rates_are_told_from_what_mappings_meet(tmp_path: Path) -> None:
+    file = tmp_path / "edge.yaml"
+    for change, rates in (
+        ("", ["dram_channels", "clock_mhz"]),
+        ("pe_x + pe_y * clock_mhz // 200", ["dram_channels"]),
+    ):
+        text = EDGE.read_text()
+        file.write_text(text.replace("= pe_x + pe_y", f"= {change}") if change else text)
+        space = HardwareSpace.load(file)
+        structure = BoxStructure(BoxedSpace(space))
+        names = [parameter.name for parameter in space.parameters]
+        for box in structure.decided_boxes(100) or []:
+            found = Relaxation(structure).rate_parameters(box)
+            assert [names[i] for i in found] == rates
 
 
 def halved(box: Box, parameter: int) -> tuple[Box, ...]:

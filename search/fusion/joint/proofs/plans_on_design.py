@@ -200,18 +200,18 @@ class PlansOnDesign:
 
     def _summed(self, sums: TilingSums, least: Floats) -> tuple[Floats, Floats]:
         """Return float64[B, 2], figures of tilings, twice: each mapping is above one of both."""
-        places, price_pj = sums.places, self._price_pj
-        energy, cycles = sums.totals(self._costs[:, places], self._prices)
+        price_pj = self._price_pj
+        energy, cycles = sums.totals_of(self._costs, self._prices)
         figures = np.stack([energy + self._leakage_pj * cycles, cycles], axis=1)
         # no tiling is below its step as a whole
         figures = np.maximum(figures, least)
         if not price_pj:
             return figures, figures
         whole_pj = self._leakage_pj + price_pj
-        priced = self._costs[0, places] + whole_pj * self._costs[1, places]
-        for n, place in enumerate(places.tolist()):
-            priced[n] = self._sums.get(place, priced[n])
-        both = sums.totals(np.stack([priced, np.zeros(len(places))]), self._prices)[0]
+        priced = np.zeros_like(self._costs)
+        priced[0] = self._costs[0] + whole_pj * self._costs[1]
+        priced[0, list(self._sums)] = list(self._sums.values())
+        both = sums.totals_of(priced, self._prices)[0]
         slower, dearer = figures.copy(), figures
         slower[:, 1] = np.maximum(slower[:, 1], (both - slower[:, 0]) / price_pj)
         dearer[:, 0] = np.maximum(dearer[:, 0], both - price_pj * dearer[:, 1])

@@ -5,20 +5,23 @@ any tiles: what the buffer cannot hold comes again, and each way to keep tensors
 own (docs/explanation/bounds_proofs.md, lemmas 11 to 15 and 17).
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import (
     HALF_GRAIN_PJ,
+    ROUNDING,
     Design,
     Nests,
     Prices,
+    bounds_key,
     design_and_prices,
     evaluation_pj,
     nests_of,
     with_free_words,
+    without_dram_cycles,
 )
 from archloom.evaluators.fusion.streamed import streamed_problem
 from archloom.evaluators.loopnest import Residency
@@ -30,6 +33,12 @@ from archloom.space.workload import NO_ZEROS, OUTPUTS, Network
 
 #: operands in the buffer, and words that are left there to the others
 _Place = tuple[Residency, int | None]
+
+#: designs, clock and rate of DRAM aside, on which figures are remembered (ours)
+_MOST: Final = 4
+
+#: words in a cycle of a DRAM for which everything else waits
+_SLOW: Final = 2.0**-20
 
 
 class _Alike(NamedTuple):
@@ -77,6 +86,8 @@ class StreamedLayers:
         self._never = list[int]()
         self._single = dict[int, _Alike]()
         self._known = dict[tuple[int, int, bytes], Floats]()
+        #: by operands in the buffer, and all that figures depend on but the rate of DRAM
+        self._inside = dict[_Place, dict[bytes, tuple[Floats, Floats]]]()
         for kind in some.tolist():
             (layer,) = kinds.firsts.layers(kind)
             problem = streamed_problem(network, layer, hardware, kinds.residents(kind))
@@ -93,7 +104,7 @@ class StreamedLayers:
         never[0][0] = self._never
         found = [never]
         for alike in self._alike:
-            figures = alike.nests.by_way(*_design(alike, hardware))
+            figures = self._by_way(alike, hardware)
             ways, count = len(figures), len(alike.kinds)
             numbers = np.tile(alike.kinds, ways), np.repeat(np.arange(ways), count)
             rows = figures.reshape(-1, 2)
@@ -101,6 +112,26 @@ class StreamedLayers:
             found.append((np.stack(numbers), rows))
         numbers, figures = zip(*found, strict=True)
         return np.concatenate(numbers, axis=1), np.concatenate(figures)
+
+    def _by_way(self, alike: _Alike, hardware: Hardware) -> Floats:
+        """Return float64[W, n, 2], energy and cycles of each way to keep tensors."""
+        design, prices = _design(alike, hardware)
+        rate, slow = float(prices.rates[:, -1].min()), prices.rates.copy()
+        slow[:, -1] *= _SLOW / rate
+        slowed, known = prices._replace(rates=slow), self._inside.setdefault(alike.place, {})
+        key = bounds_key(design, slowed)
+        if key not in known:
+            if len(known) >= _MOST:
+                del known[next(iter(known))]
+            inside = alike.nests.by_way(design, without_dram_cycles(prices))
+            # cycles are whole, so the last one may not be needed
+            waits = (alike.nests.cycles_by_way(design, slowed) - 1.0) * _SLOW
+            known[key] = inside, waits
+        inside, waits = known[key]
+        figures = inside.copy()
+        brought = np.ceil(waits / rate * (1 - ROUNDING))
+        figures[:, :, 1] = np.maximum(figures[:, :, 1], brought)
+        return figures
 
     def corners(self, hardware: Hardware, kind: int, way: int) -> Floats:
         """Return float64[n, 2], the same of a kind in one way, with energy and cycles told apart
@@ -112,7 +143,7 @@ class StreamedLayers:
         design, prices = _design(alike, hardware)
         # what DRAM takes is in the figures of the way already
         prices = without_dram_cycles(prices)
-        key = kind, way, key_of(design, prices)
+        key = kind, way, bounds_key(design, prices)
         if key not in self._known:
             self._known[key] = alike.nests.corners(design, prices, way)[1]
         rows = self._known[key].copy()
@@ -145,16 +176,3 @@ def _add_moved(figures: Floats, stored: Ints, hardware: Hardware, images: int) -
     figures[:, 0] += stored * moved.store_pj
     figures[:, 0] -= images * evaluation_pj(len(hardware.levels)) + HALF_GRAIN_PJ
     figures[:, 1] = np.maximum(figures[:, 1], stored / moved.rate)
-
-
-def without_dram_cycles(prices: Prices) -> Prices:
-    """Return prices with a DRAM that takes no time, so that designs which differ in nothing else
-    have the same bounds."""
-    rates = prices.rates.copy()
-    rates[:, -1] = np.inf
-    return prices._replace(rates=rates)
-
-
-def key_of(design: Design, prices: Prices) -> bytes:
-    """Return all that bounds of a layer on a design depend on."""
-    return b"".join(np.asarray(part).tobytes() for part in (*design, *prices))

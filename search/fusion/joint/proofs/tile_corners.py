@@ -3,12 +3,15 @@
 import numpy as np
 
 from archloom.evaluators import Floats, access_costs
-from archloom.evaluators.bounds import design_and_prices, nests_of
+from archloom.evaluators.bounds import (
+    bounds_key,
+    design_and_prices,
+    nests_of,
+    without_dram_cycles,
+)
 from archloom.search.fusion.tiling import LayerTile, tile_nest
 from archloom.space.hardware import Hardware
 from archloom.space.workload import NO_ZEROS, WEIGHTS, Network
-
-from .streamed_layers import key_of, without_dram_cycles
 
 
 class TileCorners:
@@ -32,7 +35,7 @@ class TileCorners:
         design, prices = design_and_prices(hardware, NO_ZEROS, (whole, True, True))
         # what DRAM takes for weights is counted for all tiles together
         prices = without_dram_cycles(prices)
-        key = key_of(design, prices)
+        key = bounds_key(design, prices)
         if (tile, key) not in self._known:
             bounds, windows = (np.array([part], np.int64) for part in tile_nest(layer, *tile[1:3]))
             nests = nests_of(bounds, windows)

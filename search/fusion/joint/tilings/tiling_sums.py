@@ -8,6 +8,7 @@ import numpy as np
 
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.bounds import HALF_GRAIN_PJ
+from archloom.evaluators.jit import compiled
 from archloom.space.hardware import Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
@@ -80,10 +81,34 @@ class TilingSums:
             costs: float64[2, n], energy inside the buffer (pJ) and cycles of one tile of each size.
             prices: of the design.
         """
+        return self._with_moved(
+            np.add.reduceat(costs * self.times, self.starts[:-1], axis=1), prices
+        )
+
+    def totals_of(self, costs: Floats, prices: MovedPrices) -> Floats:
+        """Return :meth:`totals` with ``costs[2, places]`` of every size by its place."""
+        table = np.ascontiguousarray(costs.T)
+        return self._with_moved(_added(self.starts, self.places, self.times, table), prices)
+
+    def _with_moved(self, inside: Floats, prices: MovedPrices) -> Floats:
+        """Return energy and cycles from those inside the buffer."""
         moved_pj = prices.moved_pj(self.words) - self.rounded * prices.rounded_pj
-        energy, busy = np.add.reduceat(costs * self.times, self.starts[:-1], axis=1)
+        energy, busy = inside
         moved_cycles = self.words.sum(axis=0) / prices.rate
         return np.stack([energy + moved_pj, np.maximum(busy, moved_cycles)])
+
+
+@compiled
+def _added(starts: Ints, places: Ints, times: Ints, costs: Floats) -> Floats:
+    """Return float64[2, B], sums of ``costs[place, 2]`` over the sizes of each tiling."""
+    found = np.empty((2, len(starts) - 1))
+    for n in range(len(starts) - 1):
+        energy = cycles = 0.0
+        for i in range(starts[n], starts[n + 1]):
+            energy += costs[places[i], 0] * times[i]
+            cycles += costs[places[i], 1] * times[i]
+        found[0, n], found[1, n] = energy, cycles
+    return found
 
 
 def joined_sums(parts: Sequence[TilingSums]) -> TilingSums:

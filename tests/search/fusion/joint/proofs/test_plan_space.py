@@ -1,16 +1,24 @@
 """Plans bounded on one design after another: as one by one, and below whatever is found."""
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
 import pytest
 
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.hardware import access_costs, edp_js
 from archloom.search.fusion.joint.planner import JointPlanner, group_options
 from archloom.search.fusion.joint.proofs import plan_space, plans_on_design
 from archloom.search.fusion.joint.proofs.plan_space import LeastOfPlans, PlanSpaces
 from archloom.search.fusion.joint.proofs.space_bound import prove_space
 from archloom.search.fusion.joint.proofs.step_bounds import least_of_kinds
+from archloom.search.fusion.joint.proofs.streamed_layers import (
+    StreamedLayers,
+    _add_moved,
+    _design,
+)
+from archloom.search.fusion.joint.tilings.tiling_sums import TilingSums, moved_prices
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.fusion.tiling.estimates import TileEstimates
 from archloom.search.fusion.tiling.least_tiles import LeastTiles
@@ -173,6 +181,59 @@ def test_effort_is_limited(for_each_design: bool, monkeypatch: pytest.MonkeyPatc
     assert (few[-1] > few[0]) == for_each_design
 
 
+def faster_dram(hardware: Hardware, times: float) -> Hardware:
+    """Return a design whose DRAM has so many times the rate."""
+    *inside, dram = hardware.levels
+    rate = dram.bandwidth_words * times
+    return replace(hardware, levels=(*inside, replace(dram, bandwidth_words=rate)))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "mobilenetv2"])
+def test_a_rate_of_dram_is_bounded_after_others_as_alone(name: str) -> None:
+    net, spaces, hardware = network(name), PlanSpaces(), edges(1)[0]
+    spaces.least(net, hardware, hardware, 0.0, steps=False)
+    (space,) = spaces._spaces.values()
+    assert space is not None
+    slower = [faster_dram(hardware, times) for times in (0.5, 0.05, 2.0)]
+    products = []
+    for design in slower:
+        after = space.streamed.least(design)
+        alone = least_alone(space.streamed, design)
+        np.testing.assert_array_equal(after[0], alone[0])
+        np.testing.assert_array_less(after[1], alone[1] * (1 + 1e-12) + 1e-9)
+        np.testing.assert_allclose(after[1], alone[1], rtol=1e-6)
+        # each call lists so many kinds of steps at the most
+        every = [spaces.least(net, design, design, 0.0, steps=False) for _ in range(8)]
+        products.append(every[-1].product)
+    assert products[1] > products[0] > products[2]
+
+
+def least_alone(layers: StreamedLayers, hardware: Hardware) -> tuple[Ints, Floats]:
+    """Return :meth:`StreamedLayers.least`, all ways bounded with the rate of the design itself."""
+    found = []
+    for alike in layers._alike:
+        rows = alike.nests.by_way(*_design(alike, hardware))
+        numbers = np.tile(alike.kinds, len(rows)), np.repeat(np.arange(len(rows)), len(alike.kinds))
+        figures = rows.reshape(-1, 2).copy()
+        _add_moved(figures, np.tile(alike.stored, len(rows)), hardware, layers._images)
+        found.append((np.stack(numbers), figures))
+    every, figures = zip(*found, strict=True)
+    return np.concatenate(every, axis=1), np.concatenate(figures)
+
+
+def test_sums_by_place_are_those_of_each_size() -> None:
+    rng = np.random.default_rng(3)
+    counts = rng.integers(1, 9, 50)
+    starts, n = np.concatenate([[0], np.cumsum(counts)]), int(counts.sum())
+    places, times = rng.integers(30, size=n), rng.integers(1, 99, n)
+    words = rng.integers(10_000, size=(3, 50))
+    sums, costs = TilingSums(starts, places, times, counts * 1.0, words), rng.random((2, 30)) * 1e6
+    prices = moved_prices(edges(1)[0])
+    np.testing.assert_allclose(
+        sums.totals_of(costs, prices), sums.totals(costs[:, places], prices), rtol=1e-13
+    )
+
+
 def test_tiles_at_once_cost_what_each_of_them_costs() -> None:
     net, rng = network("mobilenetv2"), np.random.default_rng(2)
     tiles = []
@@ -183,7 +244,7 @@ def test_tiles_at_once_cost_what_each_of_them_costs() -> None:
     designs = [preset("eyeriss"), *edges(3)]
     for like in designs:
         at_once = LeastTiles(net, like, tiles)
-        for hardware in (like, *edges(2)):
+        for hardware in (like, faster_dram(like, 0.25), faster_dram(like, 0.01), *edges(2)):
             if hardware.levels[-2].keeps != like.levels[-2].keeps:
                 continue
             found = at_once.costs(hardware)
