@@ -6,7 +6,6 @@ it, ``tau[8]``, which divide ``steps``: its extents are ``tau`` times ``inside[l
 unrolled in it. A *keeper* is a level that holds a tensor and that another level outside feeds.
 """
 
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from archloom.evaluators.loopnest import (
     COLUMNS,
     DILATION,
     FILLS,
-    MAX_LEVELS,
     READ_PORT,
     READS,
     ROWS,
@@ -99,19 +97,13 @@ class Subproblem(NamedTuple):
 
 def new_subproblem(near: Floats, touched: Ints) -> Subproblem:
     """Return a subproblem to be filled by :func:`prepare`, given two of its arrays."""
-    # copies of arrays take a third of the time that making them does
-    own = (array.copy() for array in _empty_subproblem(len(near)))
-    return Subproblem(*own)._replace(near=near, touched=touched)
-
-
-@lru_cache(maxsize=MAX_LEVELS)
-def _empty_subproblem(levels: int) -> Subproblem:
+    levels = len(near)
     return Subproblem(
         keep=np.zeros((levels, 3), np.uint8),
         spread=np.ones((levels, 8), np.int64),
         kind=np.zeros(1, np.int64),
         guess=np.zeros(levels, np.int64),
-        touched=np.zeros(3, np.int64),
+        touched=touched,
         steps=np.ones(8, np.int64),
         inside=np.ones((levels, 8), np.int64),
         parent=np.zeros((levels, 3), np.int64),
@@ -124,7 +116,7 @@ def _empty_subproblem(levels: int) -> Subproblem:
         least_units=np.zeros((levels, 3, 3)),
         units=np.zeros((levels, 2)),
         codes=np.full((levels, 2), -1),
-        near=np.zeros((levels, 0)),
+        near=near,
         sizes=np.full((levels, 3), -1),
         groups=np.zeros((levels, 3, 1)),
         hops=np.zeros((levels, 3, 1)),
