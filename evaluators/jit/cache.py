@@ -17,6 +17,7 @@ from types import MethodType
 from typing import Any
 
 import numpy as np
+from numba.core import config
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
@@ -78,7 +79,7 @@ def cache_folder(function: Callable[..., object], chosen: str = "") -> str:
         chosen: folder that the user wants all caches in, ``NUMBA_CACHE_DIR``.
     """
     file = Path(function.__code__.co_filename)
-    name = f"{file.stem}-{digest(function)}"
+    name = f"{file.stem}-{digest(function)}{'-checked' * bool(config.BOUNDSCHECK)}"
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "archloom"
     places = [Path(chosen)] if chosen else [file.parent / "__pycache__", home]
     for place in places:

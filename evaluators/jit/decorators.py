@@ -12,6 +12,11 @@ plain loops, and those that nobody has measured, are not marked.
 
 All get records (NamedTuples) by reference, divide as numpy does (no checks), and compile once for
 arguments of a type, whether they are constants or not.
+
+An index counts from the end of an array only where it is written as a negative number: no other
+index may be below 0. Looking whether it is takes an eighth of the time of kernels
+(docs/validation/benchmarks.md). With ``NUMBA_BOUNDSCHECK=1`` a process ends where an index is not
+in an array of numbers.
 """
 
 from collections.abc import Callable

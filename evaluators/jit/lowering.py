@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from llvmlite import ir as llvm
 from llvmlite.ir.instructions import LoadInstr
-from numba.core import cgutils, ir, lowering, types
+from numba.core import cgutils, config, ir, lowering, types
 from numba.core.compiler_machinery import register_pass
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typed_passes import NativeLowering
@@ -71,7 +71,6 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         # these stay where they are made
         self._singly_assigned_vars -= self._steady
         self._known: dict[str, Any] = {}
-        self._counted_axes: dict[str, set[int]] = {}
         self._names = self._forms.names
 
     def lower_inst(self, inst: Any) -> Any:
@@ -87,8 +86,6 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             self._remember_field(name, value)
         elif name in forms.indices:
             self._known[name] = [self.loadvar(item.name) for item in value.items]
-            axes = enumerate(value.items)
-            self._counted_axes[name] = {axis for axis, one in axes if one.name in forms.counted}
         elif name in forms.ranges:
             self._known[name] = self._bounds(value)
         elif name in forms.steps:
@@ -258,7 +255,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         return impl_ret_borrowed(self.context, builder, kind, row)
 
     def _offset(self, index: Any, word: Callable[..., Any]) -> Any:
-        """Return at how many items, or rows, an index lies."""
+        """Return at how many items, or rows, an index lies; only literals count from the end."""
         builder, at = self.builder, self.typeof(index.name)
         kinds = at.types if isinstance(at, types.BaseTuple) else (at,)
         if index.name in self._forms.indices:
@@ -270,20 +267,25 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             given = [self.loadvar(index.name)]
         offset = None
         for axis, (one, here) in enumerate(zip(kinds, given, strict=True)):
-            may_be_negative = one.signed and getattr(one, "literal_value", -1) < 0
-            may_be_negative = may_be_negative and axis not in self._counted(index.name)
-            size = word(_SHAPE, axis) if may_be_negative or offset is not None else None
+            from_end = getattr(one, "literal_value", 0) < 0
+            needs_size = from_end or config.BOUNDSCHECK or offset is not None
+            size = word(_SHAPE, axis) if needs_size else None
             here = self.context.cast(builder, here, one, types.intp)
-            if may_be_negative:
+            if from_end:
                 here = fix_index(builder, here, size)
+            if config.BOUNDSCHECK:
+                self._stop_beyond(here, size)
             offset = here if offset is None else builder.add(builder.mul(offset, size), here)
         return offset
 
-    def _counted(self, index: str) -> set[int]:
-        """Return the axes on which an index is known not to be negative."""
-        if index in self._forms.counted:
-            return {0}
-        return self._counted_axes.get(index, set())
+    def _stop_beyond(self, here: Any, size: Any) -> None:
+        """End the process at an index that is not in an array."""
+        # what is below 0 is a large number without its sign
+        beyond = self.builder.icmp_unsigned(">=", here, size)
+        with self.builder.if_then(beyond, likely=False):
+            nothing = llvm.FunctionType(llvm.VoidType(), ())
+            trap = self.builder.module.declare_intrinsic("llvm.trap", (), nothing)
+            self.builder.call(trap, [])
 
     def _words_of(self, name: str) -> Callable[..., Any]:
         """Return what gives a word of an array by its place in it."""

@@ -38,7 +38,6 @@ class ShortForms:
         ranges: ``range`` objects of step 1 or -1 that only a loop goes through.
         loops: what goes through them, each with the name of the first variable for it.
         steps: pairs of the next number of a loop and whether there is one.
-        counted: integers that are never negative; these do become values.
     """
 
     fields: frozenset[str] = frozenset()
@@ -46,7 +45,6 @@ class ShortForms:
     ranges: frozenset[str] = frozenset()
     loops: Mapping[str, str] = field(default_factory=dict)
     steps: frozenset[str] = frozenset()
-    counted: frozenset[str] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
@@ -110,11 +108,7 @@ def short_forms(blocks: Mapping[int, Any], typed: TypeOf, local: set[str]) -> Sh
         if becomes[name] == {"index"} and name in local and _op(value) == "build_tuple"
     }
     ranges, loops, steps = _loops(once, becomes, typed, local)
-    from_zero = {name for name, value in once.items() if name in ranges and _counts(value, typed)}
-    begun = {name for name, first in loops.items() if once[first].value.name in from_zero}
-    numbers = {name for name in steps if once[name].value.name in begun}
-    counted = _copies(made, {name for name, values in made.items() if _firsts(values, numbers)})
-    return ShortForms(frozenset(fields), frozenset(indices), ranges, loops, steps, counted)
+    return ShortForms(frozenset(fields), frozenset(indices), ranges, loops, steps)
 
 
 def steady_records(blocks: Mapping[int, Any], typed: TypeOf) -> frozenset[str]:
@@ -143,34 +137,6 @@ def steady_records(blocks: Mapping[int, Any], typed: TypeOf) -> frozenset[str]:
     loops = compute_cfg_from_blocks(blocks).loops().values()
     again = {label for loop in loops for label in loop.body}
     return frozenset(name for name in records if within[name] not in again)
-
-
-def _counts(call: Any, typed: TypeOf) -> bool:
-    """Say whether all numbers of a ``range`` of step 1 or -1 are at least zero."""
-    literals = [getattr(typed(one.name), "literal_value", None) for one in call.args]
-    if len(literals) == 1:
-        return True
-    least = literals[0] if step_of(call, typed) == 1 else literals[1]
-    return least is not None and least >= (0 if step_of(call, typed) == 1 else -1)
-
-
-def _firsts(values: list[Any], numbers: set[str]) -> bool:
-    """Say whether a variable is only ever the number in a step of some loops."""
-    return all(_op(value) == "pair_first" and value.value.name in numbers for value in values)
-
-
-def _copies(made: Mapping[str, list[Any]], counted: set[str]) -> frozenset[str]:
-    """Return variables, and those that are only ever copies of them."""
-    grown = True
-    while grown:
-        grown = False
-        for name, values in made.items():
-            if name not in counted and all(
-                isinstance(value, ir.Var) and value.name in counted for value in values
-            ):
-                counted.add(name)
-                grown = True
-    return frozenset(counted)
 
 
 def _uses(statement: Any, typed: TypeOf) -> Iterator[tuple[str, str]]:

@@ -161,11 +161,12 @@ def _check_holders(problem: MappingProblem, mapping: Mapping) -> None:
         raise ValueError(
             f"mapping has {len(mapping.levels)} levels, {problem.hardware.name} has {len(levels)}"
         )
+    may, top = setup.allowed.tolist(), setup.top.tolist()
     for i, (level, loops) in enumerate(zip(levels, mapping.levels, strict=True)):
         for t, tensor in enumerate(TENSORS):
-            if loops.keeps[t] and not setup.allowed[i, t]:
+            if loops.keeps[t] and not may[i][t]:
                 raise ValueError(f"mapping: {level.name} cannot hold {tensor}")
-            if i == setup.top[t] and not loops.keeps[t]:
+            if i == top[t] and not loops.keeps[t]:
                 raise ValueError(
                     f"mapping: {level.name} is the outermost level for {tensor}, so it "
                     "must keep them"

@@ -257,3 +257,23 @@ def test_numba_is_watched_again_after_a_kernel_compiled(tmp_path: Path) -> None:
     ).stdout
     assert "Unknown attribute 'nothing' of type int64" in said
     assert said.splitlines()[-1] == "True"
+
+
+def test_bounds_are_checked_where_numba_is_told_to(tmp_path: Path) -> None:
+    (tmp_path / "reading.py").write_text(
+        "from archloom.evaluators.jit import compiled\n\n"
+        "@compiled\ndef item(table, row, column):\n    return table[row, column] + table[-1, -2]\n"
+    )
+    code = (
+        "import sys\nimport numpy as np\nfrom reading import item\n"
+        "print(item(np.arange(6).reshape(2, 3), *map(int, sys.argv[1:])))"
+    )
+
+    def run(row: int, column: int) -> subprocess.CompletedProcess[str]:
+        call = [sys.executable, "-c", code, str(row), str(column)]
+        checked = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
+        return subprocess.run(call, cwd=tmp_path, env=checked, capture_output=True, text=True)
+
+    assert run(1, 2).stdout == "9\n"
+    for row, column in ((2, 0), (0, 3), (-1, 0), (0, -1)):
+        assert run(row, column).returncode < 0, "the process ended"

@@ -51,7 +51,7 @@ def items(board: Board, row: int, column: int) -> float:
     table, where = board.table, (row, column)
     table[0, 1] = table[row, column] + board.table[-1, -2]
     for row in range(2):
-        for column in range(-3, 0):
+        for column in range(2, -1, -1):
             table[row, column] += row + board.table[where[0], column]
     cell = board.cells[1]
     cell.pair[row, column] += 4
@@ -69,7 +69,7 @@ def rows(board: Board, row: int, column: int) -> float:
     for i in range(cube.shape[0]):
         face, edge = cube[i], cube[i, row]
         edge[column] = face[0, 0] + 1
-        cube[i - 1, -1][0] += edge[1]
+        cube[(i + 2) % 3, -1][0] += edge[1]
         found += face[1].sum() * edge[0] * (i + 1)
     return found + cube[-1][row].strides[0] + board.table[row][column]
 
@@ -87,8 +87,8 @@ def choices(board: Board, some: int, other: float) -> float:
 def all_of_it(board: Board, first: int, last: int, by: int, other: float) -> float:
     """Call the parts."""
     before = loops(board, first, last, by)
-    before += rows(board, first % 2, -1)
-    return before + items(board, first, -last) / 3 + choices(board, by, other)
+    before += rows(board, first % 2, 2)
+    return before + items(board, first, last % 3) / 3 + choices(board, by, other)
 
 
 def a_board() -> Board:
@@ -129,5 +129,5 @@ def test_each_kind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         # anew, whatever has been compiled
         again: Any = helper(part.py_func)  # type: ignore[attr-defined]
         again.compile((board, *[numba.types.int64] * integers))
-    for kind in ("fields", "indices", "ranges", "loops", "steps", "counted"):
+    for kind in ("fields", "indices", "ranges", "loops", "steps"):
         assert any(getattr(one, kind) for one in found), kind

@@ -60,9 +60,11 @@ def _wrong_sums(group: NestGroup, nest: LoopNest) -> Iterator[str]:
     """Yield who would read what is not complete."""
     looped = {loop.rank: at for at, loop in enumerate(nest.loops)}
     for m, layer in enumerate(group.layers):
+        summed = group.reduced[m] & looped.keys()
+        if not summed and m not in group.online:
+            continue
         made = group.operands[group.made[m]]
         depth = nest.depth[group.made[m]]
-        summed = group.reduced[m] & looped.keys()
         for after, other in enumerate(group.layers if summed else ()):
             if m in group.ancestors[after] and summed & group.own[after]:
                 yield (
@@ -108,9 +110,9 @@ def _stays_beyond(group: NestGroup, nest: LoopNest, m: int, reader: int, at: int
 def _wrong_stream(group: NestGroup, t: int) -> Iterator[str]:
     operand = group.operands[t]
     members = (*operand.readers, operand.maker) if operand.kind == "made" else operand.readers
-    names = ", ".join(group.layers[m].name for m in members)
     array = all(group.layers[m].uses_macs for m in members)
     if len(members) > 1 or not (array or operand.kind == "weights"):
+        names = ", ".join(group.layers[m].name for m in members)
         yield f"operands of several layers or of the vector unit cannot stream: {names}"
 
 

@@ -198,7 +198,13 @@ class NestFacts:
 
     def masked(self, ranks: tuple[int, ...]) -> MaskedRanks | None:
         """Return the ranks that a mask is along, if loops over some ranks may leave out tiles."""
+        if not self._any_mask:
+            return None
         return masked_ranks(self.whole(ranks), frozenset(ranks))
+
+    @cached_property
+    def _any_mask(self) -> bool:
+        return any(layer.mask is not None for layer in self.group.layers)
 
     def seen_shares(self, masked: MaskedRanks) -> SeenShares:
         """Return what a mask leaves of loops over both of its ranks, for all sizes of tiles."""

@@ -1,6 +1,7 @@
 """Estimated latency of a nest, iteration by iteration, and nests of which layers may wait less."""
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial, reduce
 from typing import NamedTuple
@@ -75,7 +76,9 @@ class OtherStay(NamedTuple):
 def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[OtherStay]:
     """Yield nests with another depth of one operand that members do not pass to each other; they
     need not obey the rules."""
-    ranks, moved = tuple(loop.rank for loop in nest.loops), _moved_by_core(facts, group, nest)
+    ranks = tuple(loop.rank for loop in nest.loops)
+    walk = None if nest.in_turn else NestWalk(group, nest)
+    moved = _moved_by_core(facts, group, nest, walk)
     for t, operand in enumerate(group.operands):
         if operand.kind == "made" and operand.readers:
             continue
@@ -90,18 +93,24 @@ def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[
                 continue
             stays = (*nest.depth[:t], depth, *nest.depth[t + 1 :])
             other = replace(nest, depth=stays)
-            comes, leaves = _moved_by_core(facts, group, other)(t)
+            comes, leaves = _moved_by_core(facts, group, other, walk)(t)
             more_pj = (comes - came) * price + (leaves - left) * copies * facts.store_pj
             yield OtherStay(other, more_pj, (comes - came + leaves - left) * copies)
 
 
 def _moved_by_core(
-    facts: NestFacts, group: NestGroup, nest: LoopNest
+    facts: NestFacts, group: NestGroup, nest: LoopNest, like: NestWalk | None
 ) -> Callable[[int], tuple[float, float]]:
     """Return what tells the words of an operand that come and leave, of what a core has of the
-    group."""
+    group; ``like`` is the walk of a nest that differs in nothing but that operand's stay."""
     if not nest.in_turn:
-        return partial(_moved, NestWalk(group, nest))
+        if like is None or like.masked:
+            # which iterations are looked at depends on stays
+            return partial(_moved, NestWalk(group, nest))
+        # who runs when follows from the loops, and from what members pass on
+        walk = copy(like)
+        walk.nest = nest
+        return partial(_moved, walk)
     ranks = tuple(loop.rank for loop in nest.loops)
     cores = nest_cores(facts.whole(ranks), nest, frozenset(), facts.cores)
 

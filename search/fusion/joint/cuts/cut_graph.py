@@ -130,9 +130,11 @@ def cut_graph(network: Network, pin_words: int) -> CutGraph:
     pins = _PinnableMaps(network, pin_words)
     # where pins make too many edges, only shorter groups hold or keep maps
     for longest in (len(network.layers), 32, 16, 8, 4, 2, 1, 0):
-        cuts, raw = _reachable_edges(groups, pins, longest)
-        if len(raw) <= MOST_EDGES:
+        found = _reachable_edges(groups, pins, longest)
+        if found is not None:
             break
+    assert found is not None, "without pins there are few"
+    cuts, raw = found
     numbers = {cut: n for n, cut in enumerate(cuts)}
     edges = CutEdges(
         np.array([numbers[edge[0]] for edge in raw], np.int64),
@@ -147,45 +149,53 @@ def cut_graph(network: Network, pin_words: int) -> CutGraph:
 
 def _reachable_edges(
     groups: CutGroups, pins: "_PinnableMaps", longest: int
-) -> tuple[list[_Cut], list[_RawEdge]]:
-    """Return cuts with what may be pinned there, and the groups between them.
+) -> tuple[list[_Cut], list[_RawEdge]] | None:
+    """Return cuts with what may be pinned there, and the groups between them; None if they are too
+    many.
 
     Groups of more layers than ``longest`` hold and keep nothing.
     """
-    # all that may be pinned at a cut, then what is looked at: nothing, and what holds most
-    known: list[set[Maps]] = [{()} for _ in groups.outgoing]
+    # all that may be pinned at a cut, with how many edges lead there, then what is looked at:
+    # nothing, and what holds most
+    known: list[dict[Maps, int]] = [{(): 0} for _ in groups.outgoing]
+    known[0][()] = 1
     pinned: list[list[Maps]] = []
     lengths = groups.arrays.lengths.tolist()
-    raw = list[_RawEdge]()
+    raw, count, settled = list[_RawEdge](), 0, 0
     for run, leading in enumerate(groups.outgoing):
-        looked_at = sorted(known[run], key=lambda maps: (bool(maps), -pins.words(maps), maps))
+        leads = known[run]
+        looked_at = sorted(leads, key=lambda maps: (bool(maps), -pins.words(maps), maps))
         pinned.append(looked_at[:_MOST_PINNED])
+        # edges to cuts that are not looked at lead nowhere
+        settled += sum([leads[held] for held in pinned[run]])
+        if settled - 1 > MOST_EDGES and longest:
+            return None
         for held in pinned[run]:
-            start, taken = (run, held), pins.words(held)
+            start, taken, reached = (run, held), pins.words(held), leads[held] > 0
+            every, left_of = sum([1 << i for i in held]), dict[int, Maps]()
             for group, after, crossing in leading:
                 short = lengths[group] <= longest
                 if held and not short:
                     break  # longer ones come later
-                unread = groups.unread[after]
-                stays = tuple(i for i in held if unread >> i & 1)
+                unread = groups.unread[after] & every
+                stays = left_of.get(unread)
+                if stays is None:
+                    stays = left_of[unread] = tuple([i for i in held if unread >> i & 1])
+                to = known[after]
                 for kept, words in pins.choices(crossing) if short else _NOTHING:
                     if kept and not pins.fit(taken + words):
                         continue
                     left = tuple(sorted((*stays, *kept))) if stays and kept else stays or kept
-                    known[after].add(left)
-                    raw.append((start, (after, left), group, held, kept))
-        if len(raw) > 2 * MOST_EDGES:
-            return [], raw
-    # edges to cuts that are not looked at lead nowhere
+                    to[left] = to.get(left, 0) + reached
+                    count += 1
+                    if reached:
+                        raw.append((start, (after, left), group, held, kept))
+        if count > 2 * MOST_EDGES:
+            return None
     looked = {(run, held) for run, some in enumerate(pinned) for held in some}
-    reached: set[_Cut] = {(0, ())}
-    edges = []
-    for edge in raw:
-        if edge[0] in reached and edge[1] in looked:
-            reached.add(edge[1])
-            edges.append(edge)
+    edges = [edge for edge in raw if edge[1] in looked]
     cuts = [(run, held) for run, some in enumerate(pinned) for held in some]
-    return [cut for cut in cuts if cut in reached], edges
+    return [(run, held) for run, held in cuts if known[run][held]], edges
 
 
 class _PinnableMaps:

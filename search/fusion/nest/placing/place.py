@@ -46,7 +46,8 @@ def placed(facts: NestFacts, nest: LoopNest, layer_cycles: Floats) -> Placed | N
         return None
     group = facts.whole(ranks)
     buffer, dram = facts.hardware.levels[-2], facts.hardware.levels[-1]
-    sent = np.array([facts.sent(operand) for operand in group.operands])
+    # of one core all that is sent arrives
+    sent = np.ones(len(group.operands))
     rates = float(dram.bandwidth_words), float(buffer.bandwidth_words)
     prices = PlacedBuffer(facts.capacity, *rates, sent)
     return place(placed_group(group), placed_loops(group, nest), prices, layer_cycles)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         tiles_of as tiles_of,
     )
     from .filled import least_fills as least_fills, tile_scores as tile_scores
+    from .lattice_min import least_of as least_of
     from .outer_levels import OuterLevels as OuterLevels, outer_levels_of as outer_levels_of
     from .subproblem_bound import (
         Floor as Floor,

@@ -31,7 +31,7 @@ from archloom.space.workload import INPUTS
 
 from ...objectives import SCORE_ROUNDING, score_of
 from .filled import filled_score, least_fills
-from .lattice_min import least_outside
+from .lattice_min import least_of, least_outside
 from .outer_levels import OuterLevels, numbers_of
 from .siblings import SiblingCosts, copy_keepers, fill_siblings, new_siblings, new_tile_scratch
 from .subproblem_bound import Floor
@@ -230,9 +230,9 @@ def _bound_family(
     for c in range(many):
         late = cycles[c]
         for port in range(len(at)):
-            units = (base[c, at[port]] + outside[c, 1 + port].min()) / some.rate[port]
+            units = (base[c, at[port]] + least_of(outside[c, 1 + port])) / some.rate[port]
             late = max(late, np.ceil((1 - ROUNDING) * units))
-        energy = (1 - ROUNDING) * (shared_pj[c] + outside[c, 0].min())
+        energy = (1 - ROUNDING) * (shared_pj[c] + least_of(outside[c, 0]))
         scores[c] = score_of(setup, energy, late, leaked[c]) if bounded[c] else -np.inf
     floors = shared_pj, cycles, leaked
     _raise_by_fills(setup, subproblem, keeps, floors, lattice, outside, scores)

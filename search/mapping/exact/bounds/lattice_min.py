@@ -7,6 +7,15 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, 
 
 
 @helper
+def least_of(costs: Floats) -> float:
+    """Return the least of some costs, none of which is missing (``min`` looks for that)."""
+    least = costs[0]
+    for cost in costs:
+        least = min(least, cost)
+    return float(least)
+
+
+@helper
 def _least_along(lattice: Lattice, costs: Floats, d: int, inside: bool) -> None:
     """Lower costs[size] to the least over all tiles that are larger along a dimension, or smaller
     if ``inside``.

@@ -32,7 +32,7 @@ from archloom.search.mapping.exact.subproblem import (
 
 from ...objectives import SCORE_ROUNDING, score_of
 from .cost_to_go import INNERMOST, CostToGo, Cutoffs, fill, new_costs
-from .lattice_min import least_apart, least_inside, least_outside
+from .lattice_min import least_apart, least_inside, least_of, least_outside
 from .outer_levels import OuterLevels, numbers_of
 from .two_level import couple
 
@@ -179,7 +179,7 @@ def _sum_up(
             total[number] = own[number] + outside[number]
         if inner < last and paired:
             couple(setup, subproblem, energy, inner, most[inner], apart, scratch)
-    energy.least[0] = energy.total[0, 0].min()
+    energy.least[0] = least_of(energy.total[0, 0])
 
 
 @allocating
@@ -226,7 +226,7 @@ def _fill_ports(
         scratch = new_scratch(levels, many)
         fill(setup, subproblem, costs, cutoffs, level, INNERMOST, scratch, stop)
     for j in range(many):
-        costs.least[j] = costs.total[j, 0].min()
+        costs.least[j] = least_of(costs.total[j, 0])
 
 
 @allocating

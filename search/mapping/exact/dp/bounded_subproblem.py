@@ -21,6 +21,7 @@ from archloom.search.mapping.exact.bounds import (
     least_costs,
     least_cycles,
     least_fills,
+    least_of,
     most_energy,
     outline,
     tile_scores,
@@ -116,7 +117,7 @@ def bounded(
     if array.mode:
         shared = Corner(floor.shared_pj, corner.cycles, corner.leakage_pj, corner.inner)
         scores = tile_scores(setup, subproblem, array, shared, costs)
-        least = max(least, scores.min())
+        least = max(least, least_of(scores))
     mixed = least < score and convex(setup, corner)
     if not mixed or not _live(setup, subproblem, ports, floor, corner, score).any():
         return Bounded(costs, floor, corner, least, array, fills, scores)

@@ -1,12 +1,13 @@
 """Labels: ways to lay out the loops up to a level, and which of them are no use."""
 
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.jit import helper
-from archloom.evaluators.loopnest import READ_PORT, WRITE_PORT
+from archloom.evaluators.loopnest import MAX_LEVELS, READ_PORT, WRITE_PORT
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.bounds import CostToGo
 from archloom.search.mapping.exact.subproblem import (
@@ -161,14 +162,25 @@ def new_labels(count: int, levels: int, bounded: bool, carried: bool) -> Labels:
 
 def new_workspace(labels: Labels, levels: int, stop: Flags) -> Workspace:
     """Return what searches need for problems of so many levels."""
+    # copies of arrays take a third of the time that making them does
+    step = Step(*(_copied(part) for part in _empty_step(levels)))
+    return Workspace(labels, step, np.zeros(1, OUTCOME), stop)
+
+
+def _copied(part: Any) -> Any:
+    """Copy an array, or a record of arrays."""
+    return type(part)(*map(_copied, part)) if isinstance(part, tuple) else part.copy()
+
+
+@lru_cache(maxsize=MAX_LEVELS)
+def _empty_step(levels: int) -> Step:
     outside, positions, turns = (np.ones(8, np.int64) for _ in range(3))
     # one for energy, and two for each port of a level
     traffic, costs = Traffic(np.zeros((levels, 2)), np.zeros(3)), np.zeros(1 + 2 * 3 * levels)
     known, run_pj, run_passing = np.zeros((3, 10), np.int64), np.zeros((3, 10)), np.zeros((3, 10))
     run_units = np.zeros((3, 10, levels, 2))
     runs = (known, run_pj, run_units, run_passing)
-    step = Step(new_tile(), np.ones(1, np.int64), outside, positions, turns, traffic, costs, *runs)
-    return Workspace(labels, step, np.zeros(1, OUTCOME), stop)
+    return Step(new_tile(), np.ones(1, np.int64), outside, positions, turns, traffic, costs, *runs)
 
 
 @helper

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Flags, Ints
-from archloom.evaluators.jit import compiled, copy_table, helper
+from archloom.evaluators.jit import allocating, compiled, copy_table, helper
 from archloom.evaluators.loopnest import KernelInputs, X, Y
 
 #: products that there is room for at first: what the system must clear takes longer than to find
@@ -59,6 +59,69 @@ def _at_all(setup: KernelInputs, level: int, d: int) -> bool:
     return bool(setup.spatial[level, X, d] or setup.spatial[level, Y, d])
 
 
+@helper
+def _divisors(number: int, found: Ints) -> int:
+    """Write the divisors of a number, ascending, and return how many there are."""
+    count, i = 0, 1
+    while i * i <= number:
+        if number % i == 0:
+            found[count] = i
+            count += 1
+        i += 1
+    for n in range(count - 1, -1, -1):
+        if found[n] * found[n] < number:
+            found[count] = number // found[n]
+            count += 1
+    return count
+
+
+@allocating
+def _all_divisors(setup: KernelInputs, many: Ints) -> Ints:
+    """Return the divisors of each bound, int64[8, n], and set many[8] to how many there are."""
+    most = 1
+    for d in range(8):
+        i = 1
+        while i * i <= setup.bounds[d]:
+            i += 1
+        most = max(most, 2 * i)
+    found = np.empty((8, most), np.int64)
+    for d in range(8):
+        many[d] = _divisors(setup.bounds[d], found[d])
+    return found
+
+
+@helper
+def _stand(setup: KernelInputs, level: int, d: int, spread: Ints, along: Ints, many: Ints) -> int:
+    """Write to along[d + 1] the children along x that the factors of the first dimensions up to
+    ``d`` may take, in whatever way they stand; return how many numbers these are, and note it in
+    many[d + 1]. With none, the mesh has no room for them, nor for more.
+
+    Args:
+        setup, level: of the mesh.
+        d: dimension.
+        spread: int64[8], factors.
+        along, many: int64[9, n] and int64[9], of the dimensions before.
+    """
+    room_x, room_y, factor, count = setup.fanout[level, X], setup.fanout[level, Y], spread[d], 0
+    taken = 1
+    for i in range(d):
+        taken *= spread[i]
+    for n in range(many[d]):
+        before = along[d, n]
+        # less along x would be too much along y
+        x = max(1, (taken // before * factor + room_y - 1) // room_y)
+        while x <= factor and before * x <= room_x:
+            if factor % x == 0 and may_stand(setup, level, d, x, factor // x):
+                k = 0
+                while k < count and along[d + 1, k] != before * x:
+                    k += 1
+                along[d + 1, k] = before * x
+                count = max(count, k + 1)
+            x += 1
+    many[d + 1] = count
+    return count
+
+
 @compiled(brief=True)
 def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
     """Return all products of factors that a level may unroll: int64[B, 8], and one row more than
@@ -66,30 +129,35 @@ def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
     """
     children = float(setup.fanout[level, X]) * float(setup.fanout[level, Y])
     found, count, d = np.empty((min(most + 1, ROOM), 8), np.int64), 0, 0
-    spread, taken = np.zeros(8, np.int64), np.ones((9, 2), np.int64)
-    product, x = np.ones(9), np.empty(8, np.int64)
+    spread, product = np.zeros(8, np.int64), np.ones(9)
+    # where the next divisor of each dimension stands
+    many, at = np.empty(8, np.int64), np.zeros(8, np.int64)
+    divisors = _all_divisors(setup, many)
+    # a number has no more divisors than twice its root
+    room = min(setup.fanout[level, X], int(2 * np.sqrt(children)) + 1)
+    along, ways = np.ones((9, room), np.int64), np.ones(9, np.int64)
     while count <= most and not stop[0]:
         if d == 8:
-            if place(setup, level, spread, x, taken):
-                if count == len(found):
-                    more = np.empty((min(most + 1, 4 * count), 8), np.int64)
-                    copy_table(more, found)
-                    found = more
-                for i in range(8):
-                    found[count, i] = spread[i]
-                count += 1
+            if count == len(found):
+                more = np.empty((min(most + 1, 4 * count), 8), np.int64)
+                copy_table(more, found)
+                found = more
+            for i in range(8):
+                found[count, i] = spread[i]
+            count += 1
             d -= 1
-        here = setup.fixed[level, X, d] * setup.fixed[level, Y, d]
-        factor, bound = spread[d] + 1, setup.bounds[d]
         if not _at_all(setup, level, d):
-            factor = here if spread[d] == 0 else bound + 1
-        while factor <= bound and product[d] * factor <= children and bound % factor:
-            factor += 1
-        if factor <= bound and product[d] * factor <= children:
-            spread[d], product[d + 1] = factor, product[d] * factor
-            d += 1
-            if d < 8:
-                spread[d] = 0
+            here = setup.fixed[level, X, d] * setup.fixed[level, Y, d]
+            while at[d] < many[d] and (spread[d] > 0 or divisors[d, at[d]] < here):
+                at[d] += 1
+        if at[d] < many[d] and product[d] * divisors[d, at[d]] <= children:
+            spread[d] = divisors[d, at[d]]
+            product[d + 1] = product[d] * spread[d]
+            at[d] += 1
+            if _stand(setup, level, d, spread, along, ways):
+                d += 1
+                if d < 8:
+                    spread[d] = at[d] = 0
         elif d == 0:
             break
         else:
