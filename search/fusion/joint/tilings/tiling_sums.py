@@ -36,7 +36,8 @@ class MovedPrices(NamedTuple):
         """Return float64[B], energy (pJ) of words as of :class:`TilingSums`."""
         fetched, stored, streamed = words
         moved: Floats = fetched * self.fetch_pj + stored * self.store_pj
-        return moved + streamed * self.weight_pj
+        moved += streamed * self.weight_pj
+        return moved
 
 
 def moved_prices(hardware: Hardware, buffered: bool = True) -> MovedPrices:
