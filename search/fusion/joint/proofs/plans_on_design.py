@@ -1,7 +1,7 @@
 """Bounds of the plans of one space on one design: the path of least product.
 
-Steps are bounded as a whole, then by tiling, then by what layers and tiles cost with energy and
-cycles together, each once it lies on that path.
+Steps are bounded as a whole, then by what moves in any of their tilings, then by tiling, then by
+what layers and tiles cost with energy and cycles together, each once it lies on that path.
 """
 
 from collections.abc import Iterator
