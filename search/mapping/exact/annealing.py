@@ -26,6 +26,7 @@ from archloom.evaluators.loopnest import (
 
 from ..loop_orders import permit, ways_of
 from ..objectives import score_in_batch
+from ..random_numbers import below, uniform
 from ..result import reset
 
 #: evaluations of one restart and its first and last temperature (in units of ln objective);
@@ -54,22 +55,6 @@ def first_mapping(setup: KernelInputs) -> ScoredMapping:
 
 
 @helper
-def _random(rng: Words) -> float:
-    """Uniform in [0, 1)."""
-    rng[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = rng[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@helper
-def _below(rng: Words, n: int) -> int:
-    return int(_random(rng) * n)
-
-
-@helper
 def _random_prime(rng: Words, value: int) -> int:
     """A prime factor of ``value`` > 1; each distinct one is equally likely."""
     chosen, seen, rest, p = 1, 0, value, 2
@@ -80,7 +65,7 @@ def _random_prime(rng: Words, value: int) -> int:
             while rest % p == 0:
                 rest //= p
             seen += 1
-            if _below(rng, seen) == 0:
+            if below(rng, seen) == 0:
                 chosen = p
         p += 1
     return chosen
@@ -115,7 +100,7 @@ def _pick_slot(rng: Words, setup: KernelInputs, loops: Ints, d: int, taken: int)
     for slot in range(loops.shape[0] * 3):
         if slot != taken and _slot_open(setup, loops, slot // 3, slot % 3, d):
             seen += 1
-            if _below(rng, seen) == 0:
+            if below(rng, seen) == 0:
                 chosen = slot
     return chosen
 
@@ -127,7 +112,7 @@ def _move_factor(rng: Words, setup: KernelInputs, loops: Ints) -> None:
     for i in range(8):
         if setup.bounds[i] > 1:
             seen += 1
-            if _below(rng, seen) == 0:
+            if below(rng, seen) == 0:
                 d = i
     if seen == 0:
         return
@@ -135,7 +120,7 @@ def _move_factor(rng: Words, setup: KernelInputs, loops: Ints) -> None:
     for slot in range(loops.shape[0] * 3):
         if _movable(setup, loops, slot, d):
             seen += 1
-            if _below(rng, seen) == 0:
+            if below(rng, seen) == 0:
                 source = slot
     if seen == 0:
         return
@@ -155,7 +140,7 @@ def _pick_loop(rng: Words, setup: KernelInputs, loops: Ints, other_slot: int, ot
             for d in range(8):
                 if d != other_d and _movable(setup, loops, slot, d):
                     seen += 1
-                    if _below(rng, seen) == 0:
+                    if below(rng, seen) == 0:
                         chosen = slot * 8 + d
     return chosen
 
@@ -196,13 +181,13 @@ def _swap_order(rng: Words, setup: KernelInputs, loops: Ints) -> None:
     """
     if loops.shape[0] == 1:
         return
-    level = 1 + _below(rng, loops.shape[0] - 1)
-    i, j = _below(rng, 8), _below(rng, 8)
+    level = 1 + below(rng, loops.shape[0] - 1)
+    i, j = below(rng, 8), below(rng, 8)
     a, b = loops[level, ORDER, i], loops[level, ORDER, j]
     loops[level, ORDER, i], loops[level, ORDER, j] = b, a
     ways = ways_of(setup, level)
     if ways > 0:
-        permit(setup, loops, level, _below(rng, ways))
+        permit(setup, loops, level, below(rng, ways))
 
 
 @helper
@@ -212,7 +197,7 @@ def _toggle_keep(rng: Words, optional: Flags, keep: Flags) -> bool:
     for i in range(keep.shape[0] * 3):
         if optional[i // 3, i % 3]:
             seen += 1
-            if _below(rng, seen) == 0:
+            if below(rng, seen) == 0:
                 chosen = i
     if chosen < 0:
         return False
@@ -223,7 +208,7 @@ def _toggle_keep(rng: Words, optional: Flags, keep: Flags) -> bool:
 @helper
 def _move(rng: Words, setup: KernelInputs, loops: Ints, keep: Flags) -> None:
     """Change one thing: an order, a bypass bit, two factors against each other, or a factor."""
-    kind = _random(rng)
+    kind = uniform(rng)
     if kind < 0.2:
         _swap_order(rng, setup, loops)
         return
@@ -232,7 +217,7 @@ def _move(rng: Words, setup: KernelInputs, loops: Ints, keep: Flags) -> None:
     if kind < 0.55 and _exchange(rng, setup, loops):
         return
     _move_factor(rng, setup, loops)
-    if _random(rng) < 0.3:
+    if uniform(rng) < 0.3:
         _move_factor(rng, setup, loops)
 
 
@@ -253,7 +238,7 @@ def _goes_up(rng: Words, more: float, position: int, warm: bool) -> bool:
     """Whether a walk goes to a score that is so much higher."""
     hot = HOT / 2 if warm else HOT
     heat = hot * (COLD / hot) ** (position / RESTART)
-    return bool(_random(rng) < np.exp(-more / heat))
+    return bool(uniform(rng) < np.exp(-more / heat))
 
 
 @compiled(brief=True)

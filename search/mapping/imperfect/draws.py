@@ -23,6 +23,7 @@ from archloom.evaluators.loopnest import (
 )
 from archloom.evaluators.loopnest.imperfect import ImperfectRoom
 
+from ..random_numbers import below, uniform
 from .trial import Trial, copy_mapping, cover
 
 #: dimensions that a start unrolls on an axis at most
@@ -45,30 +46,13 @@ _PARTS: Final = 4
 
 
 @helper
-def _uniform(rng: Words) -> float:
-    """Return a number from 0 to 1 (splitmix64; Steele et al., OOPSLA 2014)."""
-    rng[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = rng[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@helper
-def _below(rng: Words, n: int) -> int:
-    """Return a whole number below ``n``."""
-    return int(_uniform(rng) * n)
-
-
-@helper
 def _draw_orders(loops: Ints, rng: Words) -> None:
     """Draw the order of the loops of each level."""
     for level in range(loops.shape[0]):
         for d in range(8):
             loops[level, ORDER, d] = d
         for i in range(7, 0, -1):
-            j = _below(rng, i + 1)
+            j = below(rng, i + 1)
             last = loops[level, ORDER, i]
             loops[level, ORDER, i] = loops[level, ORDER, j]
             loops[level, ORDER, j] = last
@@ -84,14 +68,14 @@ def _draw_axis(setup: KernelInputs, loops: Ints, level: int, axis: int, rng: Wor
             choices += int(_may_unroll(setup, loops, level, axis, d))
         if choices == 0 or left < 2:
             return
-        which = _below(rng, choices)
+        which = below(rng, choices)
         for d in range(8):
             if not _may_unroll(setup, loops, level, axis, d):
                 continue
             if which == 0:
                 most = min(left, setup.bounds[d])
                 loops[level, SPATIAL_X + axis, d] = (
-                    most if _uniform(rng) < _FULL else 1 + _below(rng, most)
+                    most if uniform(rng) < _FULL else 1 + below(rng, most)
                 )
                 left //= loops[level, SPATIAL_X + axis, d]
                 break
@@ -117,8 +101,8 @@ def _draw_times(setup: KernelInputs, loops: Ints, d: int, rng: Words) -> None:
         loops[level, TEMPORAL, d] = 1
     rest = (setup.bounds[d] + unrolled - 1) // unrolled
     for level in range(levels - 1):
-        if rest > 1 and _uniform(rng) >= _SINGLE:
-            steps = int(np.exp(_uniform(rng) * np.log(rest)))
+        if rest > 1 and uniform(rng) >= _SINGLE:
+            steps = int(np.exp(uniform(rng) * np.log(rest)))
             loops[level, TEMPORAL, d] = steps
             rest = (rest + steps - 1) // steps
     cover(setup, loops, d)
@@ -133,7 +117,7 @@ def _shrunk(setup: KernelInputs, loops: Ints, rng: Words) -> bool:
             choices += int(loops[level, TEMPORAL, d] > 1)
     if choices == 0:
         return False
-    which = _below(rng, choices)
+    which = below(rng, choices)
     for level in range(levels - 1):
         for d in range(8):
             if loops[level, TEMPORAL, d] == 1:
@@ -153,7 +137,7 @@ def _draw_keep(setup: KernelInputs, keep: Flags, rng: Words) -> None:
         for t in range(3):
             keep[level, t] = setup.allowed[level, t]
             if setup.optional[level, t]:
-                keep[level, t] = _below(rng, 2)
+                keep[level, t] = below(rng, 2)
 
 
 @helper
@@ -176,7 +160,7 @@ def draw_start(
     loops, keep = trial.best, trial.best_keep
     _draw_orders(loops, rng)
     _draw_keep(setup, keep, rng)
-    if _uniform(rng) < _KEPT:
+    if uniform(rng) < _KEPT:
         for level in range(keep.shape[0]):
             for t in range(3):
                 keep[level, t] = known[level, t]
@@ -201,15 +185,15 @@ def change_start(
     """
     loops, keep = trial.best, trial.best_keep
     copy_mapping(known.best, known.best_keep, loops, keep)
-    part, dims = _below(rng, _PARTS), 0
+    part, dims = below(rng, _PARTS), 0
     if part == 0:
         _change_axis(setup, loops, rng)
     elif part == 1:
         _draw_keep(setup, keep, rng)
     for d in range(8):
         dims += int(setup.bounds[d] > 1)
-    for _ in range(1 + _below(rng, 2)):
-        which = _below(rng, max(1, dims))
+    for _ in range(1 + below(rng, 2)):
+        which = below(rng, max(1, dims))
         for d in range(8):
             if setup.bounds[d] == 1:
                 continue
@@ -226,7 +210,7 @@ def _change_axis(setup: KernelInputs, loops: Ints, rng: Words) -> None:
     for level in range(loops.shape[0]):
         for axis in range(2):
             axes += int(setup.fanout[level, axis] > 1)
-    which = _below(rng, max(1, axes))
+    which = below(rng, max(1, axes))
     for level in range(loops.shape[0]):
         for axis in range(2):
             if setup.fanout[level, axis] == 1:

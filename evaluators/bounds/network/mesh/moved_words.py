@@ -192,13 +192,9 @@ def tabulate(counted: Counted, listed: ListedTiles, over: Ints, tables: Tables) 
 
 
 @helper
-def look_up(counted: Counted, stays: int, tables: Tables, own: Ints, words: Floats) -> None:
-    """Fill ``words[3]`` that a tile over the whole mesh moves, as :func:`count_words` counts them,
-    from the numbers of its extents.
-    """
-    passes, every, tile = tables.passes, counted.every, tables.tile
-    for d in range(P, S + 1):
-        tile[d] = tables.extents[d, own[d]]
+def times_of(passes: Floats, stays: int, own: Ints) -> tuple[float, float, float]:
+    """Return how often weights, results and inputs come while one tensor stays, in tiles of which
+    there are ``passes[8, M]`` along a dimension, by the numbers of their extents."""
     positions = reduced = outputs = 1.0
     if stays != WEIGHTS:
         positions = passes[N, own[N]] * passes[P, own[P]] * passes[Q, own[Q]]
@@ -206,5 +202,17 @@ def look_up(counted: Counted, stays: int, tables: Tables, own: Ints, words: Floa
         reduced = passes[C, own[C]] * passes[R, own[R]] * passes[S, own[S]]
     if stays != INPUTS:
         outputs = passes[K, own[K]]
+    return float(positions), float(reduced), float(outputs)
+
+
+@helper
+def look_up(counted: Counted, stays: int, tables: Tables, own: Ints, words: Floats) -> None:
+    """Fill ``words[3]`` that a tile over the whole mesh moves, as :func:`count_words` counts them,
+    from the numbers of its extents.
+    """
+    passes, every, tile = tables.passes, counted.every, tables.tile
+    for d in range(P, S + 1):
+        tile[d] = tables.extents[d, own[d]]
+    positions, reduced, outputs = times_of(passes, stays, own)
     words[WEIGHTS], words[OUTPUTS] = every[WEIGHTS] * positions, every[OUTPUTS] * reduced
     words[INPUTS] = max(counted.once[INPUTS], _inputs(counted, stays, tile) * outputs)

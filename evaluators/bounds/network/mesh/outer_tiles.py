@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import allocating, helper
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, N, P, Q, R, S
 
 from ....arrays import Floats, Ints
 from ...layer_work import OF_KERNEL, OF_OUTPUTS
@@ -19,7 +19,7 @@ from ..crossing_words import boundaries, crossed_at, keepers, nothing_beside
 from ..tile_extents import Extents
 from ..tiles_in_tiles import noted_outside
 from ..whole_tiles import Boundary, Crossed, Whole
-from .moved_words import Counted, Tables, rows_of
+from .moved_words import Counted, Tables, rows_of, times_of
 
 #: cost of words further out, over the least, up to which tiles are told apart
 _DEARER: Final = 3.0
@@ -114,13 +114,7 @@ def same_part_pj(
     price = crossed.price
     if price[WEIGHTS] + price[INPUTS] + price[OUTPUTS] + price[AGAIN] == 0.0:
         return float(outside.least_pj)
-    positions = reduced = outputs = 1.0
-    if stays != WEIGHTS:
-        positions = passes[N, own[N]] * passes[P, own[P]] * passes[Q, own[Q]]
-    if stays != OUTPUTS:
-        reduced = passes[C, own[C]] * passes[R, own[R]] * passes[S, own[S]]
-    if stays != INPUTS:
-        outputs = passes[K, own[K]]
+    positions, reduced, outputs = times_of(passes, stays, own)
     inputs = _inputs(outside, counted.bounds, stays, tables.tile) * outputs
     cost = price[WEIGHTS] * max(crossed.words[WEIGHTS], every[WEIGHTS] * positions)
     cost += price[INPUTS] * max(crossed.words[INPUTS], inputs)

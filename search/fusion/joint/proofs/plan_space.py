@@ -179,14 +179,7 @@ class PlanSpace:
     def move(self, kinds: Sequence[int], sides: tuple[int, ...], uneven: Flags) -> None:
         """Find out what moves for kinds of steps, also in tiles with some sides if they are uneven
         or fit nowhere else."""
-        found = dict[int, TilingSums]()
-        for kind in kinds:
-            sums = self._options.tiling_sums(kind)
-            if sums is None:
-                self.worth_listing[kind] = False
-            else:
-                found[kind] = sums
-                self.is_moved[kind], self.bare[kind] = True, len(sums.starts) == 1
+        found = self._sums_of(kinds, self.is_moved)
         self.moved = self.moved.and_more(found)
         self._fill_moved(sides, uneven)
         self._options.forget(kinds)
@@ -217,6 +210,15 @@ class PlanSpace:
 
     def list(self, kinds: Sequence[int]) -> Listed:
         """List and return the tilings of kinds of steps, but those that fill meshes."""
+        found = self._sums_of(kinds, self.is_listed)
+        new = _listed(found)
+        self.listed = self.listed.and_more(new)
+        self._add_sizes(new)
+        self._options.forget(kinds)
+        return new
+
+    def _sums_of(self, kinds: Sequence[int], known: Flags) -> dict[int, TilingSums]:
+        """Return the tilings of kinds, but those that fill meshes, and note which are ``known``."""
         found = dict[int, TilingSums]()
         for kind in kinds:
             sums = self._options.tiling_sums(kind)
@@ -224,12 +226,8 @@ class PlanSpace:
                 self.worth_listing[kind] = False
             else:
                 found[kind] = sums
-                self.is_listed[kind], self.bare[kind] = True, len(sums.starts) == 1
-        new = _listed(found)
-        self.listed = self.listed.and_more(new)
-        self._add_sizes(new)
-        self._options.forget(kinds)
-        return new
+                known[kind], self.bare[kind] = True, len(sums.starts) == 1
+        return found
 
     def uneven(self, design: Hardware, relaxed: Hardware) -> Flags:
         """Return bool[K], kinds of which the tilings of some design include those that fill meshes.
