@@ -18,10 +18,13 @@ from archloom.evaluators.bounds.rounding import evaluation_pj
 from archloom.evaluators.jit import compiled
 from archloom.evaluators.loopnest.imperfect.kernel import imperfect_cost
 from archloom.evaluators.loopnest.kernel import VALID, evaluate_batch
+from archloom.evaluators.loopnest.layer_cost import LayerCost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.search.mapping.auto import auto_mapping
 from archloom.search.mapping.mapper import Mapper
+from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.registry import network
 from archloom.space.workload.dims import DIMS, TENSORS
 
 from ...cases.bound_cases import (
@@ -151,6 +154,24 @@ def test_every_mapping_is_above_a_row(part: int) -> None:
     assert counts["costs"] > 200, counts
     assert counts["closer"] > 3, counts
     assert counts["close"] > 0, counts
+
+
+@pytest.mark.parametrize("name", ["stage1.0.conv1", "stage2.0.conv2", "stage3.0.conv1"])
+def test_tiles_further_out_count_with_those_of_a_mesh(name: str) -> None:
+    """The pairs are within 5% of a search; with words further out by themselves they were not."""
+    edge = {"pe_x": 14, "pe_y": 12, "weight_spad_bytes": 128, "input_spad_bytes": 32}
+    edge |= {"output_spad_bytes": 32, "l2_kib": 32, "dram_channels": 2, "clock_mhz": 400}
+    hardware = HardwareSpace.load("casco_edge").build(edge)
+    assert isinstance(hardware, Hardware)
+    layer = next(layer for layer in network("resnet18").layers if layer.name == name)
+    problem = MappingProblem.of_layer(layer, hardware)
+    found = Mapper(auto_mapping(), 200_000, 1, "imperfect")(problem)
+    assert isinstance(found, LayerCost)
+    energy, cycles = rows_of(problem)[0].T
+    leakage_pj = problem.setup.leakage_pj
+    bound = ((energy + leakage_pj * cycles) * cycles).min()
+    edp = (found.dynamic_pj + leakage_pj * found.latency_cycles) * found.latency_cycles
+    assert bound <= edp < 1.05 * bound
 
 
 def test_with_too_many_ways_to_keep_tensors_each_level_counts_by_itself() -> None:

@@ -88,9 +88,10 @@ class PlansOnDesign:
         self._sides, self._uneven = even_sides(design), space.uneven(design, hardware)
         self._prices = moved_prices(hardware)
         self._leakage_pj = access_costs(hardware).leakage_pj_per_cycle + leakage_pj
-        self._figures = space.whole.least(hardware)
+        self._inside = space.whole.inside(hardware)
+        self._figures = space.whole.least(hardware, self._inside)
         self._figures[:, 0] += leakage_pj * self._figures[:, 1]
-        self._least, self._inside = self._figures.copy(), space.whole.inside(hardware)
+        self._least = self._figures.copy()
         self._costs = np.zeros((2, 0))
         #: parts of the sizes that have costs
         self._priced = 0

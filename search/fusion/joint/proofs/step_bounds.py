@@ -72,7 +72,8 @@ def least_of_kinds(
         network, hardware: what runs where, of which :func:`unbounded` says nothing.
         whole, tiled: as of :class:`WholeSteps`.
     """
-    return WholeSteps(network, whole, tiled).least(hardware)
+    steps = WholeSteps(network, whole, tiled)
+    return steps.least(hardware, steps.inside(hardware))
 
 
 class WholeSteps:
@@ -109,9 +110,10 @@ class WholeSteps:
         # at best all cores work on it all the time
         return np.stack([energy, cycles / cores.count], axis=1)
 
-    def least(self, hardware: Hardware) -> Floats:
-        """Return float64[K, 2], energy (pJ, with leakage) and cycles of each kind of step."""
-        whole, (energy, cycles) = self._whole, self.inside(hardware).T
+    def least(self, hardware: Hardware, inside: Floats) -> Floats:
+        """Return float64[K, 2], energy (pJ, with leakage) and cycles of each kind of step, from
+        what :meth:`inside` returns."""
+        whole, (energy, cycles) = self._whole, inside.T.copy()
         costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
         # what bypasses the buffer is not written to it
         fill = 0.0 if buffer.optional else float(costs.write_pj[-2, INPUTS]) / buffer.width_words
