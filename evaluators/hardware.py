@@ -131,7 +131,7 @@ def _levels(hardware: Hardware) -> _LevelCosts:
 def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) -> ByKind:
     """Return read, fill and update of one access to DRAM, by tensor."""
     if level.energy is not None:
-        return by_kind(dict.fromkeys(level.keeps, own_pj(level.energy)))
+        return by_kind(own_pj(level.energy, level.keeps))
     if level.timing is None:
         per_bit = (technology(technology_name).dram(dram).pj_per_bit,) * 3
     else:

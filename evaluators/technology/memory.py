@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from archloom.space.hardware import AccessEnergy, Storage
+from archloom.space.hardware import AccessEnergy, Storage, TensorEnergy
 from archloom.space.workload import TENSORS, Tensor
 
 from .registry import technology
@@ -77,7 +77,7 @@ def memory_cost(kind: MemoryKind) -> MemoryCost:
         buffers = (built,)
     energies = {t: (cost.read_pj, cost.write_pj, cost.write_pj) for t, cost in made.items()}
     if kind.energy is not None:
-        energies = dict.fromkeys(made, own_pj(kind.energy))
+        energies = own_pj(kind.energy, kind.keeps)
     return MemoryCost(
         by_kind(energies),
         max(max(pj) for pj in energies.values()),
@@ -86,9 +86,13 @@ def memory_cost(kind: MemoryKind) -> MemoryCost:
     )
 
 
-def own_pj(energy: AccessEnergy) -> tuple[float, float, float]:
-    """Return read, fill and update energy that a level gives itself."""
-    return energy.read_pj, energy.fill_pj, energy.update_pj
+def own_pj(
+    energy: AccessEnergy, keeps: tuple[Tensor, ...]
+) -> dict[Tensor, tuple[float, float, float]]:
+    """Return read, fill and update energy that a level gives itself, by tensor."""
+    if isinstance(energy, TensorEnergy):
+        return dict(energy.by_tensor)
+    return dict.fromkeys(keeps, (energy.read_pj, energy.fill_pj, energy.update_pj))
 
 
 def by_kind(energies: Mapping[Tensor, tuple[float, float, float]]) -> ByKind:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         PLAIN as PLAIN,
         AccessEnergy as AccessEnergy,
         Effects as Effects,
+        TensorEnergy as TensorEnergy,
     )
     from .hardware import (
         Hardware as Hardware,

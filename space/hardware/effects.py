@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from ..errors import amount_fault, did_you_mean
+from ..workload import Tensor
 from .weight_format import WeightFormat
 
 #: what a datapath does with a zero operand
@@ -50,6 +51,26 @@ class AccessEnergy:
         faults = [amount_fault(name, getattr(self, name), 0, MOST_PJ) for name in self.__slots__]
         if any(faults):
             raise ValueError("; ".join(filter(None, faults)))
+
+
+@dataclass(frozen=True, slots=True)
+class TensorEnergy(AccessEnergy):
+    """Energies of a storage level of which each tensor has its own, as where it has a buffer of its
+    own: what stands for the designs of a box has the least of each.
+
+    Attributes:
+        by_tensor: read, fill and update of each tensor that the level keeps; the fields before are
+            the least of them.
+
+    Raises:
+        ValueError: an energy that is negative, more than a joule or not a number.
+    """
+
+    by_tensor: tuple[tuple[Tensor, tuple[float, float, float]], ...] = ()
+
+    def __post_init__(self) -> None:
+        for _, energies_pj in self.by_tensor:
+            AccessEnergy(*energies_pj)
 
 
 #: values of each field of Effects

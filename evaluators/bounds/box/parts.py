@@ -6,14 +6,14 @@ The formulas are those of :mod:`archloom.evaluators.hardware`, of the least of e
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from archloom.evaluators.technology import BufferCost, Technology, buffer_cost
 from archloom.evaluators.technology.dram import channel_energy, dram_channel, dram_names
 from archloom.space.design_space import LevelTemplate
-from archloom.space.hardware import AccessEnergy, Storage
+from archloom.space.hardware import Storage, TensorEnergy
 from archloom.space.workload import Tensor
 
 from ...arrays import Floats
@@ -41,7 +41,7 @@ class LevelFloor(NamedTuple):
     area_mm2: float
     leakage_mw: float
     own_leakage_pj: float
-    energy: AccessEnergy
+    energy: TensorEnergy
     dearest_pj: float
 
     def number(self, macs: Floats) -> Floats:
@@ -50,12 +50,37 @@ class LevelFloor(NamedTuple):
 
 
 class WordEnergy(NamedTuple):
-    """Energies of a word (read, written from outside, from inside), and the dearest of all."""
+    """Energies of a word.
 
-    read_pj: float
-    fill_pj: float
-    update_pj: float
+    Attributes:
+        by_tensor: read, written from outside, and from inside, of each tensor.
+        dearest_pj: of all.
+    """
+
+    by_tensor: dict[Tensor, tuple[float, float, float]]
     dearest_pj: float
+
+    def of_level(self, leakage_pj: float, address_pj: float) -> TensorEnergy:
+        """Return them as those of a level which leaks, and makes addresses, for so much."""
+        least = map(min, zip(*self.by_tensor.values(), strict=True))
+        return TensorEnergy(
+            *least,
+            leakage_pj=leakage_pj,
+            address_pj=address_pj,
+            by_tensor=tuple(self.by_tensor.items()),
+        )
+
+
+def _least(found: Sequence[WordEnergy]) -> WordEnergy:
+    """Return the least of each energy."""
+    by_tensor = {
+        tensor: cast(
+            tuple[float, float, float],
+            tuple(map(min, zip(*(one.by_tensor[tensor] for one in found), strict=True))),
+        )
+        for tensor in found[0].by_tensor
+    }
+    return WordEnergy(by_tensor, min(one.dearest_pj for one in found))
 
 
 class OpenLevel(NamedTuple):
@@ -91,8 +116,7 @@ class OpenLevel(NamedTuple):
         """
         found = [self._at(sizes, width) for width in widths]
         areas, leakages, energies = zip(*found, strict=True)
-        least = [min(values) for values in zip(*energies, strict=True)]
-        return min(areas), min(leakages), WordEnergy(*least)
+        return min(areas), min(leakages), _least(energies)
 
     def _at(self, sizes: tuple[float, ...], width: int) -> tuple[float, float, WordEnergy]:
         line = width * self.bits
@@ -132,18 +156,15 @@ class OpenLevel(NamedTuple):
 
     def _energies(self, pj: dict[Tensor, tuple[float, float]], width: int) -> WordEnergy:
         """Return energies of words, from (read, written) of accesses by tensor."""
-        word: dict[Tensor, tuple[float, float]] = {}
+        word: dict[Tensor, tuple[float, float, float]] = {}
         for tensor, (read, write) in pj.items():
             bits = self.own_bits.get(tensor, self.bits)
             words = max(1, width * self.bits // bits) * self.together
             # the relaxed hardware counts accesses of one word of the hardware
             share = max(1, self.bits // bits) / words
-            word[tensor] = read * share, write * share
-        reads = min(read for read, _ in word.values())
-        fills = min(write for _, write in word.values())
-        update = word["outputs"][1] if "outputs" in word else fills
+            word[tensor] = read * share, write * share, write * share
         dearest = max(max(both) for both in pj.values()) / (width * self.together)
-        return WordEnergy(reads, fills, update, dearest)
+        return WordEnergy(word, dearest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from archloom.space.design_space import (
     make_room,
     runs,
 )
-from archloom.space.hardware import AccessEnergy, Effects, Hardware, Storage, StorageLevel
+from archloom.space.hardware import Effects, Hardware, Storage, StorageLevel
 from archloom.space.workload import Tensor
 
 from ...arrays import Floats
@@ -254,7 +254,8 @@ class Relaxation:
             read, fill, update = (
                 low_pj[name] / words for name in ("read_pj", "fill_pj", "update_pj")
             )
-            access = WordEnergy(read, fill, update, max(read, fill, update))
+            by_tensor = dict.fromkeys(level.level.keeps, (read, fill, update))
+            access = WordEnergy(by_tensor, max(read, fill, update))
             own_leakage_pj = low_pj.get("leakage_pj", 0.0)
             address_pj = low_pj.get("address_pj", 0.0) / together
             leakage_mw = 0.0
@@ -266,7 +267,7 @@ class Relaxation:
             area_mm2=area_mm2 / together,
             leakage_mw=leakage_mw / together,
             own_leakage_pj=own_leakage_pj,
-            energy=AccessEnergy(*access[:3], own_leakage_pj, address_pj=address_pj),
+            energy=access.of_level(own_leakage_pj, address_pj),
             dearest_pj=access.dearest_pj,
         )
 

@@ -23,7 +23,7 @@ from archloom.evaluators.bounds import (
 from archloom.search.objectives import DesignCosts, design_costs
 from archloom.space import Infeasible
 from archloom.space.design_space import Box, BoxStructure, Point, size
-from archloom.space.hardware import pass_batch
+from archloom.space.hardware import Hardware, pass_batch
 
 from ..problem import Candidate, DesignProblem
 from .open_boxes import OpenBox
@@ -150,11 +150,12 @@ class BoxBounds:
         relaxed = found.relaxed or self._within_caps(self._relaxation.of(found.box))
         if not self._problem.objective_set.limits:
             relaxed = relaxed.only(np.isin(relaxed.slices, tight.slices))
-        networks = self._problem.networks_at(self._boxed.point(found.box))
-        plans = self._problem.plans
-        passes = [closest_pass_bounds(network, relaxed.hardware, plans) for network in networks]
+        point = self._boxed.point(found.box)
+        networks, plans = self._problem.networks_at(point), self._problem.plans
+        hardware, relaxed = self._runs_on(point, found.box, relaxed)
+        passes = [closest_pass_bounds(network, hardware, plans) for network in networks]
         demands = [
-            tight_engine_demand(network, relaxed.hardware, plans)
+            tight_engine_demand(network, hardware, plans)
             for network in self._problem.sharing_of(networks)
         ]
         close = self._bounded(found.box, relaxed, passes, demands)
@@ -204,8 +205,9 @@ class BoxBounds:
         relaxed = self._within_caps(self._relaxation.of(found.box))
         relaxed = relaxed.only(np.isin(relaxed.slices, close.slices))
         networks = self._problem.networks_at(point)
+        hardware, relaxed = self._runs_on(point, found.box, relaxed)
         leakage_pj = float(relaxed.leakage_pj.min())
-        plans = [spaces.least(n, design, relaxed.hardware, leakage_pj, steps) for n in networks]
+        plans = [spaces.least(n, design, hardware, leakage_pj, steps) for n in networks]
         # leakage is counted
         free = replace(relaxed, leakage_pj=0.0 * relaxed.leakage_pj)
         demands = [EngineDemand(0.0, 0.0) for _ in self._problem.sharing]
@@ -228,6 +230,14 @@ class BoxBounds:
         assert not isinstance(design, Infeasible), "no box of one infeasible design is open"
         relaxed = None if found.tight else self._relaxed.pop(found.box, None)
         return BoundedBox(found.box, found.slices, found.bounds, found.tight, design, relaxed)
+
+    def _runs_on(self, point: Point, box: Box, relaxed: Relaxed) -> tuple[Hardware, Relaxed]:
+        """Return what stands for the designs of a box, and what it leaks beside: a single design
+        stands for itself, and its bounds count what it leaks."""
+        design = self._problem.space.build(point) if size(box) == 1 else None
+        if not isinstance(design, Hardware):
+            return relaxed.hardware, relaxed
+        return design, replace(relaxed, leakage_pj=0.0 * relaxed.leakage_pj)
 
     def _design(self, box: Box) -> BoundedBox | None:
         found = self._problem.assess(self._boxed.point(box))
