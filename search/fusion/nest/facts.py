@@ -288,6 +288,20 @@ class NestFacts:
 
     def _found_nest(self, m: int, looped: tuple[int, ...]) -> Floats:
         layer, dims = self.group.layers[m], self._dims(m, looped)
+        bounds, windows = self._loops(m, dims)
+        found = _tile_costs(
+            self.hardware, layer.density, self.keeps_weights, bounds.tobytes(), windows.tobytes()
+        )
+        if not self.keeps_weights:
+            # what crosses DRAM's pins is counted with the loops
+            words = dims[1] * dims[_K] * dims[_C] * (layer.r * layer.s)
+            found = found.copy()
+            found[0] -= words * (dims[0] if layer.multiplies_maps else 1) * self.weight_pj
+        return found.reshape(2, *self._shape(looped))
+
+    def _loops(self, m: int, dims: Ints) -> tuple[Ints, Ints]:
+        """int64[n, 8] and int64[n, 2, 4], loop bounds and windows of tiles of a member."""
+        layer = self.group.layers[m]
         bounds = np.empty((dims.shape[1], 8), np.int64)
         bounds[:, : len(dims)] = dims.T
         bounds[:, len(dims) :] = layer.r, layer.s
@@ -298,15 +312,7 @@ class NestFacts:
             stride, dilation = layer.stride[axis], layer.dilation[axis]
             windows[:, axis, 0], windows[:, axis, 1] = stride, dilation
             windows[:, axis, 3] = (dims[dim] - 1) * stride + (kernel - 1) * dilation + 1
-        found = _tile_costs(
-            self.hardware, layer.density, self.keeps_weights, bounds.tobytes(), windows.tobytes()
-        )
-        if not self.keeps_weights:
-            # what crosses DRAM's pins is counted with the loops
-            words = dims[1] * dims[_K] * dims[_C] * (layer.r * layer.s)
-            found = found.copy()
-            found[0] -= words * (dims[0] if layer.multiplies_maps else 1) * self.weight_pj
-        return found.reshape(2, *self._shape(looped))
+        return bounds, windows
 
     def _vector(self, m: int, looped: tuple[int, ...]) -> Floats:
         """As much of a whole operator's cost as a tile is of it."""

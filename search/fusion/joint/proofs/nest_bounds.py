@@ -27,6 +27,7 @@ from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
 from .nest_prices import NestBuffer, lower_lines
+from .passing_facts import PassingFacts
 
 #: loops of nests, and ways in which results stay of which all are looked at (ours): small groups
 #: have fewer
@@ -47,6 +48,7 @@ def nest_corners(
     layers: tuple[int, ...],
     whole: Floats,
     price_pj: float,
+    leakage_pj: float = 0.0,
 ) -> Floats | None:
     """Return float64[n, 2], energy (pJ, with leakage) and cycles of points of which a convex
     combination is below each nest in both; None if they are not known, and none if there are no
@@ -56,18 +58,17 @@ def nest_corners(
         network, hardware, layers: the group, and where it runs.
         whole: float64[2], energy and cycles that no way to run it is below.
         price_pj: energy that a cycle is worth at the best plan.
+        leakage_pj: in a cycle, besides that of the hardware.
     """
     if any(network.layers[i].mask is not None for i in layers):
         # it is known how many tiles a mask leaves, not in which iterations
-        return None
-    if hardware.levels[-2].optional:
-        # how an operand streams past a buffer that it may bypass is its mapping's choice
         return None
     if nestable(network, layers) is None:
         return np.zeros((0, 2))
     weights = np.array([(1.0, 0.0), *((1.0, price_pj * x) for x in _PRICES), (0.0, 1.0)])
     least = np.full(len(weights), np.inf)
     for facts in _facts(network, hardware, layers):
+        facts.leakage_pj += leakage_pj
         if not _lower(facts, weights, least):
             return None
     least *= 1 - _SUMS
@@ -95,8 +96,9 @@ def corners(prices: Floats, least: Floats, cycles: float) -> Floats:
 def _facts(network: Network, hardware: Hardware, layers: tuple[int, ...]) -> Iterator[NestFacts]:
     """Yield a group, whole and in parts, with each rank that cores may share out."""
     parts = splittable(network, layers)
+    facts_of = PassingFacts if hardware.levels[-2].optional else NestFacts
     for split in ((), parts) if parts else ((),):
-        facts = NestFacts(network, layers, hardware, split)
+        facts = facts_of(network, layers, hardware, split)
         if facts.cores.count == 1:
             yield facts
             continue
@@ -133,6 +135,8 @@ def _lower_loops(
     # iteration
     there = np.zeros((len(table.depth), len(group.layers)), np.uint8)
     for t, operand in enumerate(group.operands):
+        if isinstance(facts, PassingFacts) and facts.passes(operand):
+            continue
         users = [*operand.readers, *([operand.maker] if operand.kind == "made" else [])]
         there[options.begin[t] : options.begin[t + 1], users] = 1
     there[table.lasts.astype(bool)] = 1

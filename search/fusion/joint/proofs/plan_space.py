@@ -27,6 +27,7 @@ from archloom.space.workload import Network
 from ...plan_evaluator import MemoizedPlanEvaluator
 from ..single_buffer_options import UNEVEN_RATIO, SingleBufferOptions
 from .moved_tilings import NO_MOVED, MovedTilings
+from .nest_bounds import nest_corners
 from .plans_on_design import LeastOfPlans, PlansOnDesign
 from .step_bounds import WholeSteps, unbounded
 from .streamed_layers import StreamedLayers
@@ -137,7 +138,9 @@ class PlanSpace:
         self.whole = WholeSteps(self._network, options.whole, options.tiled)
         count = len(self.edges.members)
         #: bool[K], kinds of which tilings may tell more than the step as a whole
-        self.worth_listing: Flags = options.tiled
+        self.worth_listing: Flags = self.edges.members > 1
+        #: bool[K], kinds of which the groups may run in nests as well
+        self.nested: Flags = options.nestable
         #: bool[K], those of which it is known what moves for all tilings but those that fill meshes
         self.is_moved: Flags = np.zeros(count, np.bool_)
         self.moved = NO_MOVED
@@ -283,6 +286,13 @@ class PlanSpace:
             unfit = self.filling[sides].unfit
             unfit[self.edges.containing(kind) & self.worth_listing] = True
         return sums
+
+    def nests(
+        self, hardware: Hardware, kind: int, whole: Floats, price_pj: float, leakage_pj: float
+    ) -> Floats | None:
+        """Return figures of the nests of a kind as :func:`.nest_bounds.nest_corners` does."""
+        layers = self.edges.firsts.layers(kind)
+        return nest_corners(self._network, hardware, layers, whole, price_pj, leakage_pj)
 
     def has_corners(self, place: int) -> bool:
         """Whether more may be known of a size than its least energy and its least cycles."""

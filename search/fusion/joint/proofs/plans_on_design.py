@@ -87,6 +87,7 @@ class PlansOnDesign:
         self._space, self._hardware = space, hardware
         self._sides, self._uneven = even_sides(design), space.uneven(design, hardware)
         self._prices = moved_prices(hardware)
+        self._added_pj = leakage_pj
         self._leakage_pj = access_costs(hardware).leakage_pj_per_cycle + leakage_pj
         self._inside = space.whole.inside(hardware)
         self._figures = space.whole.least(hardware, self._inside)
@@ -100,11 +101,14 @@ class PlansOnDesign:
         self._paths = LeastProductPaths(edges.cuts, starts, ends, edges.kinds, edges.burdens)
         self._parts: list[_Part] = []
         self._streaming: dict[int, tuple[int, int]] = {}
+        #: kinds of steps of rows that stand for all nests
+        self._nests: dict[int, int] = {}
         # energy plus priced cycles of sizes that are known closely, and the price
         self._sums: dict[int, float] = {}
         self._price_pj = 0.0
         space.fill(self._sides, self._uneven)
         self._stream()
+        self._nest()
         self._move()
         self._add(space.listed, space.filling[self._sides].listed)
         self._put(space.alone, instead=False)
@@ -126,6 +130,9 @@ class PlansOnDesign:
         while True:
             path = self._paths.least_product(self._figures)
             assert path is not None, "every network runs layer by layer"
+            if any(row in self._nests for row in path.rows):
+                self._tell_nests(path)
+                continue
             wanted = space.worth_listing & ~space.is_listed
             kinds = [row for row in path.rows if row < len(wanted) and wanted[row]]
             if any(not space.is_moved[kind] for kind in kinds) and looked > 0:
@@ -176,6 +183,31 @@ class PlansOnDesign:
         stops = np.append(starts[1:], len(kinds))
         self._paths.put_many(some, first + starts, first + stops, instead=True)
 
+    def _nest(self) -> None:
+        """Put a row for all nests beside the tilings of each kind of step that has some."""
+        kinds, first = np.flatnonzero(self._space.nested), len(self._figures)
+        self._nests = dict(enumerate(kinds.tolist(), first))
+        self._figures = np.concatenate([self._figures, self._least[kinds]])
+        starts = first + np.arange(len(kinds))
+        self._paths.put_many(kinds, starts, starts + 1, instead=False)
+
+    def _tell_nests(self, path: Path) -> None:
+        """Put rows below all nests in the place of those on a path that stand for them."""
+        price_pj = path.energy / path.latency
+        for row in path.rows:
+            kind = self._nests.pop(row, None)
+            if kind is None:
+                continue
+            whole = self._least[kind]
+            found = self._space.nests(self._hardware, kind, whole, price_pj, self._added_pj)
+            if found is None:
+                continue
+            rows = list(range(len(self._figures), len(self._figures) + len(found)))
+            self._figures = np.concatenate([self._figures, np.maximum(found, whole)])
+            if rows:
+                self._paths.insert(row, rows)
+            self._figures[row] = inf
+
     def _add(self, listed: "Listed", filling: "Listed") -> None:
         """Put tilings in the place of kinds of steps."""
         space = self._space
@@ -196,8 +228,15 @@ class PlansOnDesign:
         self._parts.append(part)
         self._figures = np.concatenate([self._figures, *self._summed(part.sums, least)])
         stops = np.cumsum(listed.counts)
-        for begin, alone in ((first, instead), (first + total, False)):
-            self._paths.put_many(listed.kinds, begin + stops - listed.counts, begin + stops, alone)
+        starts = stops - listed.counts
+        # nests stay beside tilings
+        alone = ~self._space.nested[listed.kinds] if instead else np.zeros(len(starts), np.bool_)
+        if instead:
+            self._figures[listed.kinds[~alone]] = inf
+        for some, only in ((alone, True), (~alone, False)):
+            kinds, begins, ends = (of[some] for of in (listed.kinds, starts, stops))
+            self._paths.put_many(kinds, first + begins, first + ends, only)
+        self._paths.put_many(listed.kinds, first + total + starts, first + total + stops, False)
 
     def _summed(self, sums: TilingSums, least: Floats) -> tuple[Floats, Floats]:
         """Return float64[B, 2], figures of tilings, twice: each mapping is above one of both."""

@@ -221,7 +221,7 @@ class _WholeSizes:
         keeps, every = "weights" in core.levels[-2].keeps, (True, True)
         if not core.levels[-2].optional:
             found: Floats = layer_costs(
-                *_staged(core, (keeps, *every)), self._bounds, self._windows
+                *staged_without_dram(core, (keeps, *every)), self._bounds, self._windows
             )
             return found
         found = np.empty((len(self._bounds), 2))
@@ -231,7 +231,9 @@ class _WholeSizes:
             ways = product({False, keeps}, *({True, bool(there)} for there in maps))
             found[rows] = np.minimum.reduce(
                 [
-                    layer_costs(*_staged(core, way), self._bounds[rows], self._windows[rows])
+                    layer_costs(
+                        *staged_without_dram(core, way), self._bounds[rows], self._windows[rows]
+                    )
                     for way in ways
                 ]
             )
@@ -266,7 +268,7 @@ def _loops(
 
 
 @lru_cache(maxsize=256)
-def _staged(core: Hardware, staged: Residency) -> tuple[Design, Prices]:
+def staged_without_dram(core: Hardware, staged: Residency) -> tuple[Design, Prices]:
     """Design and prices of layers with some operands in the shared buffer, as if DRAM cost
     nothing."""
     design, prices = design_and_prices(core, NO_ZEROS, staged)
