@@ -1,7 +1,7 @@
 """How far the plans of ``joint`` are from every plan of its space, and what it takes to say so.
 
     python benchmarks/fusion/plan_gaps.py RESULTS.jsonl [--presets eyeriss ...]
-        [--networks unet ...] [--steps 4000]
+        [--networks unet ...] [--steps 4500]
     python benchmarks/fusion/plan_gaps.py RESULTS.jsonl --table
 
 A line is appended for each network and preset that the file has not yet, measured as ``archloom
@@ -63,7 +63,7 @@ class Effort:
     """Plans, steps of the proof, and evaluations of mappings, at most."""
 
     plans: int = PLANS
-    steps: int = 4000
+    steps: int = 4500
     mappings: int = MAPPINGS
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 #: steps of the proof unless something else is asked for (ours): half of 62 cases are proven with
 #: fewer, and none takes a minute with its plan (docs/validation/fusion_planners.md)
-PROOF_STEPS: Final = 4000
+PROOF_STEPS: Final = 4500
 
 
 def with_proof(effort: "FusionEffort", steps: int | None, option: str) -> "FusionEffort":

@@ -279,7 +279,8 @@ def _of_plans(proof: "Certificate") -> str:
         return ""
     return (
         f" Bounds of {proof.plans:,} boxes and designs hold for the plans of the search space of "
-        "the planner joint (docs/explanation/joint.md). With bounds of all plans whatsoever, "
+        "the planner joint (docs/explanation/joint.md); what its local search finds outside of it "
+        "may cost less. With bounds of all plans whatsoever, "
         f"{100 * proof.share_any_plan:.1f}% would be certified."
     )
 
