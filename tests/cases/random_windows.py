@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from archloom.evaluators.fusion.nest import windowless
+from archloom.search.fusion.nest import nestable
 from archloom.space.workload import Network
 from archloom.space.workload.layer_builders import avg_pool2d, conv2d, max_pool2d
 from archloom.space.workload.network_builder import Builder
@@ -116,6 +118,19 @@ def windowed_network(rng: np.random.Generator, most: int = 9) -> Network:
     return blocks.builder.network("windowed").with_batch(blocks.size(1, 2))
 
 
+def small_windows(rng: np.random.Generator) -> Network:
+    """Return a network of one block, two to five layers, with a depthwise layer or a pool."""
+    while True:
+        blocks = WindowBlocks(rng, 5)
+        blocks.block()
+        network = blocks.builder.network("block")
+        layers = tuple(range(len(network.layers)))
+        if len(layers) > 5 or nestable(network, layers) is None:
+            continue
+        if any(layer.g > 1 and not windowless(layer) for layer in network.layers):
+            return network.with_batch(blocks.size(1, 2))
+
+
 def windowed_case(rng: np.random.Generator, most: int = 9, *, dealt: bool = False) -> NestCase:
     """Return a group with a window and a nest around it that obeys the rules; one that cores share
     out if it is ``dealt``."""
@@ -123,7 +138,7 @@ def windowed_case(rng: np.random.Generator, most: int = 9, *, dealt: bool = Fals
         network = windowed_network(rng, most)
         members = random_members(rng, network)
         layers = [network.layers[i] for i in members]
-        if not any((layer.r, layer.s, *layer.stride) != (1, 1, 1, 1) for layer in layers):
+        if all(map(windowless, layers)):
             continue
         found = random_nest(rng, network, members, dealt=dealt)
         if found is not None:

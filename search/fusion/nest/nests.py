@@ -24,7 +24,7 @@ from archloom.evaluators.fusion.nest import (
     nest_group,
 )
 from archloom.space.fusion import STREAMED, LoopNest
-from archloom.space.workload import Network
+from archloom.space.workload import Layer, Network
 
 from .facts import NestFacts
 from .found_nests import FoundNest, FoundNests
@@ -100,6 +100,24 @@ def nestable(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
         return None
     group = nest_group(network, layers, frozenset())
     return group if group is not None and any(group.ranks.loopable) else None
+
+
+def skips_words(network: Network, layers: tuple[int, ...]) -> bool:
+    """Return whether windows of some product leave out rows or columns of the map that it reads.
+
+    A mapping of a map that streams may leave these in DRAM, and estimates count all of the map.
+    """
+    found = (layer for i in layers if (layer := network.layers[i]).uses_macs)
+    return any(_skips(layer, axis) for layer in found for axis in (0, 1))
+
+
+@lru_cache(maxsize=4096)
+def _skips(layer: Layer, axis: int) -> bool:
+    made, taps = ((layer.p, layer.r), (layer.q, layer.s))[axis]
+    first = np.arange(made) * layer.stride[axis] - layer.padding[axis]
+    read = np.unique(np.add.outer(first, np.arange(taps) * layer.dilation[axis]))
+    read = read[(read >= 0) & (read < layer.input_size[axis])]
+    return len(read) <= int(read.max(initial=0))
 
 
 def best_nests(facts: NestFacts) -> list[NestChoice]:
