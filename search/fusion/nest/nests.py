@@ -115,9 +115,10 @@ def skips_words(network: Network, layers: tuple[int, ...]) -> bool:
 def _skips(layer: Layer, axis: int) -> bool:
     made, taps = ((layer.p, layer.r), (layer.q, layer.s))[axis]
     first = np.arange(made) * layer.stride[axis] - layer.padding[axis]
-    read = np.unique(np.add.outer(first, np.arange(taps) * layer.dilation[axis]))
-    read = read[(read >= 0) & (read < layer.input_size[axis])]
-    return len(read) <= int(read.max(initial=0))
+    read = np.add.outer(first, np.arange(taps) * layer.dilation[axis])
+    # of words in the map, from its border to the last window's last tap
+    end = min(int(read[-1, -1]) + 1, layer.input_size[axis])
+    return len(np.unique(read[(read >= 0) & (read < end)])) < end
 
 
 def best_nests(facts: NestFacts) -> list[NestChoice]:

@@ -70,13 +70,15 @@ def test_rules_refuse_what_the_simulator_refuses_and_nothing_else(seed: int) -> 
 
 def reached(layer: Layer) -> int:
     """Return words of a map of one channel down to the last row and column that a window of a layer
-    touches, tap by tap."""
-    last = []
+    covers, between its taps too (a tile is a box)."""
+    words = 1
     for axis, (made, taps) in enumerate(((layer.p, layer.r), (layer.q, layer.s))):
         stride, pad, dilation = layer.stride[axis], layer.padding[axis], layer.dilation[axis]
-        touched = {i * stride - pad + t * dilation for i in range(made) for t in range(taps)}
-        last.append(max(at for at in touched if at < layer.input_size[axis]) + 1)
-    return last[0] * last[1]
+        covered = {
+            i * stride - pad + at for i in range(made) for at in range((taps - 1) * dilation + 1)
+        }
+        words *= max(at for at in covered if at < layer.input_size[axis]) + 1
+    return words
 
 
 @pytest.mark.parametrize("seed", sweep(range(600), sample=30))
