@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Floats
+from archloom.evaluators.bounds import touched_share
 from archloom.evaluators.fusion.nest import (
     NestGroup,
     NestWalk,
@@ -24,7 +25,7 @@ from archloom.evaluators.fusion.nest import (
     nest_group,
 )
 from archloom.space.fusion import STREAMED, LoopNest
-from archloom.space.workload import Layer, Network
+from archloom.space.workload import Network
 
 from .facts import NestFacts
 from .found_nests import FoundNest, FoundNests
@@ -108,17 +109,7 @@ def skips_words(network: Network, layers: tuple[int, ...]) -> bool:
     A mapping of a map that streams may leave these in DRAM, and estimates count all of the map.
     """
     found = (layer for i in layers if (layer := network.layers[i]).uses_macs)
-    return any(_skips(layer, axis) for layer in found for axis in (0, 1))
-
-
-@lru_cache(maxsize=4096)
-def _skips(layer: Layer, axis: int) -> bool:
-    made, taps = ((layer.p, layer.r), (layer.q, layer.s))[axis]
-    first = np.arange(made) * layer.stride[axis] - layer.padding[axis]
-    read = np.add.outer(first, np.arange(taps) * layer.dilation[axis])
-    # of words in the map, from its border to the last window's last tap
-    end = min(int(read[-1, -1]) + 1, layer.input_size[axis])
-    return len(np.unique(read[(read >= 0) & (read < end)])) < end
+    return any(touched_share(layer, axis) < 1 for layer in found for axis in (0, 1))
 
 
 def best_nests(facts: NestFacts) -> list[NestChoice]:
