@@ -3,7 +3,7 @@
 import numpy as np
 
 from archloom.evaluators.fusion.nest import windowless
-from archloom.search.fusion.nest import nestable
+from archloom.search.fusion.nest import nestable, skips_words
 from archloom.space.workload import Network
 from archloom.space.workload.layer_builders import avg_pool2d, conv2d, max_pool2d
 from archloom.space.workload.network_builder import Builder
@@ -118,8 +118,9 @@ def windowed_network(rng: np.random.Generator, most: int = 9) -> Network:
     return blocks.builder.network("windowed").with_batch(blocks.size(1, 2))
 
 
-def small_windows(rng: np.random.Generator) -> Network:
-    """Return a network of one block, two to five layers, with a depthwise layer or a pool."""
+def small_windows(rng: np.random.Generator, *, skipping: bool = False) -> Network:
+    """Return a network of one block, two to five layers, with a depthwise layer or a pool; those of
+    which windows leave out rows or columns between them are for ``skipping``."""
     while True:
         blocks = WindowBlocks(rng, 5)
         blocks.block()
@@ -127,7 +128,8 @@ def small_windows(rng: np.random.Generator) -> Network:
         layers = tuple(range(len(network.layers)))
         if len(layers) > 5 or nestable(network, layers) is None:
             continue
-        if any(layer.g > 1 and not windowless(layer) for layer in network.layers):
+        windows = any(layer.g > 1 and not windowless(layer) for layer in network.layers)
+        if windows and skips_words(network, layers) == skipping:
             return network.with_batch(blocks.size(1, 2))
 
 
