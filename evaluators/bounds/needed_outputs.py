@@ -5,6 +5,7 @@ lower bound may count only what is left, followed back from the network's output
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -51,6 +52,18 @@ def needed(network: Network) -> Needed:
             else:
                 parts.setdefault(source, []).append(_read(network, layer, operand, source, made))
     return Needed(tuple(reversed(outputs)), sum(input_words.values()))
+
+
+@lru_cache(maxsize=4096)
+def touched_share(layer: Layer, axis: int) -> float:
+    """Share of the rows (axis 0) or columns (1) of the box that ``layer`` reads of a map
+    (:attr:`.Layer.map_read_words`) that its windows touch: strides and dilations leave out others,
+    which no mapping has to fetch."""
+    made, taps = ((layer.p, layer.r), (layer.q, layer.s))[axis]
+    stride, dilation = layer.stride[axis], layer.dilation[axis]
+    end = (made - 1) * stride - layer.padding[axis] + (taps - 1) * dilation + 1
+    touched = int(_taps(layer, axis, np.ones(made, np.bool_)).sum())
+    return touched / min(end, layer.input_size[axis])
 
 
 def _size(rectangle: Rectangle) -> int:

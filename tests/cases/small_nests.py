@@ -100,10 +100,14 @@ def longer_network(rng: np.random.Generator) -> Network:
 
 
 def small_case(
-    rng: np.random.Generator, networks: Callable[[np.random.Generator], Network] = small_network
+    rng: np.random.Generator,
+    networks: Callable[[np.random.Generator], Network] = small_network,
+    *,
+    optional: bool = False,
 ) -> SmallCase:
-    """Return a network and a design whose buffer holds between a seventh and four fifths of all."""
-    return _on_small_design(networks(rng), rng)
+    """Return a network and a design whose buffer holds between a seventh and four fifths of all;
+    operands may bypass it if it is ``optional``."""
+    return _on_small_design(networks(rng), rng, optional=optional)
 
 
 def longer_case(rng: np.random.Generator) -> SmallCase:
@@ -111,11 +115,13 @@ def longer_case(rng: np.random.Generator) -> SmallCase:
     return _on_small_design(longer_network(rng), rng)
 
 
-def _on_small_design(network: Network, rng: np.random.Generator) -> SmallCase:
+def _on_small_design(
+    network: Network, rng: np.random.Generator, *, optional: bool = False
+) -> SmallCase:
     group = nest_group(network, tuple(range(len(network.layers))), frozenset())
     assert group is not None
     words = sum(operand.words for operand in group.operands)
-    plain = three_levels(int(words * rng.uniform(0.15, 0.8)) + 4, (8, 8, 8))
+    plain = three_levels(int(words * rng.uniform(0.15, 0.8)) + 4, (8, 8, 8), optional)
     spad, buffer, dram = plain.levels
     buffer = replace(buffer, width_words=1)
     dram = replace(dram, bandwidth_words=float(rng.choice([0.25, 0.5, 1.0, 2.0])))

@@ -216,18 +216,22 @@ class Books:
             STREAMED not in [self.nest.depth[t] for t in maps],
             self.nest.depth[self.group.made[run.member]] != STREAMED,
         )
-        window = tuple(
-            (size - 1) * stride + (kernel - 1) * dilation + 1
-            for size, stride, kernel, dilation in zip(
-                (p, q), layer.stride, (layer.r, layer.s), layer.dilation, strict=True
+        windows = zip((p, q), layer.stride, (layer.r, layer.s), layer.dilation, strict=True)
+        box = tuple((size - 1) * step + (taps - 1) * far + 1 for size, step, taps, far in windows)
+        padding = (0, 0)
+        if not staged[1]:
+            # nobody fetches padding: of what windows cover that is left which the map has
+            padding = layer.padding
+            box = tuple(
+                sum(0 <= at - pad < size for at in range(covered))
+                for covered, pad, size in zip(box, padding, layer.input_size, strict=True)
             )
-        )
         problem = MappingProblem(
             (n, g, k, c, p, q, layer.r, layer.s),
             layer.stride,
             layer.dilation,
-            (0, 0),
-            window,
+            padding,
+            box,
             self.hardware,
             staged=staged,
             free_words=self.left[run.member],

@@ -256,9 +256,8 @@ class Simulator(NestPieces):
         ready = self.complete(m)[piece] & (self.gone[t][piece] == 0)
         words = int(ready.sum()) * self.words[t]
         self.gone[t][piece] += ready
-        self.stored[m][piece] |= ready.reshape(
-            *ready.shape, *(1,) * (self.added[m].ndim - ready.ndim)
-        )
+        along = (*ready.shape, *(1,) * (self.added[m].ndim - ready.ndim))
+        self.stored[m][piece] |= np.reshape(ready, along)
         if self.nest.depth[t] == STREAMED:
             return
         self.run.left[t] += words

@@ -10,10 +10,12 @@ from archloom.evaluators.loopnest import LayerCost, MappingProblem, added_cost, 
 from archloom.space import Infeasible
 from archloom.space.fusion import STREAMED
 from archloom.space.hardware import Hardware
+from archloom.space.workload import Layer
 
 from ...arrays import Ints
 from ..tile import ProblemMapper
 from .cores import NestCores
+from .ranks import windowless
 from .walk import NestWalk
 
 _N, _G, _K, _C, _P, _Q = range(6)
@@ -145,10 +147,6 @@ def tile_problem(
         there = all(walk.nest.depth[t] != STREAMED for t in group.weights[m])
         return lambda: vector_cost(part, hardware, n * p, q, staged=True, resident=there)
     images, groups = (1, n * g) if layer.multiplies_maps else (n, g)
-    box = (
-        (p - 1) * layer.stride[0] + (layer.r - 1) * layer.dilation[0] + 1,
-        (q - 1) * layer.stride[1] + (layer.s - 1) * layer.dilation[1] + 1,
-    )
     stays = [walk.nest.depth[t] != STREAMED for t in (*group.weights[m], *group.maps[m])]
     count = len(group.weights[m])
     staged = (
@@ -160,10 +158,31 @@ def tile_problem(
         (images, groups, k, c, p, q, layer.r, layer.s),
         layer.stride,
         layer.dilation,
-        (0, 0),
-        box,
+        *_window(layer, p, q, in_buffer=staged[1]),
         hardware,
         staged=staged,
         free_words=None if all(staged) else left,
         density=layer.density,
+    )
+
+
+def _window(
+    layer: Layer, p: int, q: int, *, in_buffer: bool
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Padding, and rows and columns of the map, that so many rows and columns of a result need.
+
+    Of a map in the buffer, words of the padding are read like all others; of one that streams from
+    DRAM they are not (docs/explanation/model.md, "Padding").
+    """
+    sizes = zip((p, q), layer.stride, (layer.r, layer.s), layer.dilation, strict=True)
+    rows, columns = (
+        (made - 1) * stride + (taps - 1) * dilation + 1 for made, stride, taps, dilation in sizes
+    )
+    if in_buffer or windowless(layer):
+        return (0, 0), (rows, columns)
+    # no loop runs over rows or columns of windows
+    top, left = layer.padding
+    return (top, left), (
+        min(rows - top, layer.input_size[0]),
+        min(columns - left, layer.input_size[1]),
     )

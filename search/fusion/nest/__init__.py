@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         NestChoice as NestChoice,
         best_nests as best_nests,
         nestable as nestable,
+        skips_words as skips_words,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Floats
+from archloom.evaluators.bounds import touched_share
 from archloom.evaluators.fusion.nest import (
     NestGroup,
     NestWalk,
@@ -100,6 +101,15 @@ def nestable(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
         return None
     group = nest_group(network, layers, frozenset())
     return group if group is not None and any(group.ranks.loopable) else None
+
+
+def skips_words(network: Network, layers: tuple[int, ...]) -> bool:
+    """Return whether windows of some product leave out rows or columns of the map that it reads.
+
+    A mapping of a map that streams may leave these in DRAM, and estimates count all of the map.
+    """
+    found = (layer for i in layers if (layer := network.layers[i]).uses_macs)
+    return any(touched_share(layer, axis) < 1 for layer in found for axis in (0, 1))
 
 
 def best_nests(facts: NestFacts) -> list[NestChoice]:

@@ -22,6 +22,7 @@ from archloom.search.fusion.nest import (
     kept_results,
     loop_table,
     nestable,
+    skips_words,
 )
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
@@ -65,6 +66,9 @@ def nest_corners(
         return None
     if nestable(network, layers) is None:
         return np.zeros((0, 2))
+    if skips_words(network, layers):
+        # what streams may be less than the map
+        return None
     weights = np.array([(1.0, 0.0), *((1.0, price_pj * x) for x in _PRICES), (0.0, 1.0)])
     least = np.full(len(weights), np.inf)
     for facts in _facts(network, hardware, layers):

@@ -14,7 +14,7 @@ import numpy as np
 
 from archloom.evaluators import Floats
 from archloom.evaluators.bounds import layer_costs
-from archloom.evaluators.fusion.nest import Operand
+from archloom.evaluators.fusion.nest import Operand, windowless
 from archloom.evaluators.loopnest import Residency
 from archloom.search.fusion.nest import NestFacts
 from archloom.space.hardware import Hardware
@@ -77,12 +77,20 @@ class PassingFacts(NestFacts):
 
     @cached_property
     def _layer_keys(self) -> tuple[Hashable, ...]:
-        return tuple(zip(super()._layer_keys, self._ways, strict=True))
+        maps = ((x.padding, x.input_size) for x in self.group.layers)
+        return tuple(zip(super()._layer_keys, self._ways, maps, strict=True))
 
     def _found_nest(self, m: int, looped: tuple[int, ...]) -> Floats:
-        sizes, windows = self._loops(m, self._dims(m, looped))
+        sizes, padded = self._loops(m, self._dims(m, looped))
+        layer, windows = self.group.layers[m], padded.copy()
+        if not windowless(layer):
+            # of a map that does not lie in the buffer no padding is fetched
+            windows[:, :, 2] = layer.padding
+            windows[:, :, 3] = np.minimum(padded[:, :, 3] - layer.padding, layer.input_size)
         costs = [
-            layer_costs(*staged_without_dram(self.hardware, way), sizes, windows)
+            layer_costs(
+                *staged_without_dram(self.hardware, way), sizes, padded if way[1] else windows
+            )
             for way in self._ways[m]
         ]
         found: Floats = np.minimum.reduce(costs).T

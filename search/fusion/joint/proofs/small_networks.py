@@ -13,7 +13,14 @@ import numpy as np
 
 from archloom.evaluators import Floats, access_costs
 from archloom.evaluators.fusion.nest import splittable
-from archloom.search.fusion.nest import MappedNests, NestFacts, NestLimit, nestable, nests_below
+from archloom.search.fusion.nest import (
+    MappedNests,
+    NestFacts,
+    NestLimit,
+    nestable,
+    nests_below,
+    skips_words,
+)
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan
 
@@ -151,9 +158,10 @@ class _EveryStep:
         if found is None or len(self._steps) + len(found.nests) > _MOST_OPTIONS:
             return False
         layers = self._kinds.firsts.layers(kind)
+        complete = not skips_words(self._evaluator.network, layers)
         ways: list[GroupWay] = [NestWay(FusionGroup(layers, nest=nest)) for nest in found.nests]
         self._add(kind, ways, np.stack([found.energy_pj, found.cycles], axis=1))
-        return True
+        return complete
 
     def _add(self, kind: int, ways: list[GroupWay], figures: Floats) -> None:
         self._steps += [_Step(kind, way) for way in ways]

@@ -23,6 +23,7 @@ from archloom.evaluators.bounds import (
     layer_costs,
     needed,
     tile_rounding,
+    touched_share,
 )
 from archloom.evaluators.loopnest import ManyVectors, Residency, VectorTile
 from archloom.search.fusion.joint.cuts import WholeGroups
@@ -141,14 +142,16 @@ class WholeSteps:
 def _read_share(network: Network, whole: WholeGroups) -> Floats:
     """float64[K], share of the maps that each kind of step fetches that it needs, at the least.
 
-    Tiles leave out rows and columns that a window's stride skips. Where some results of a member
-    are not needed for that reason, no share of what the members before it read is known.
+    Tiles leave out rows and columns that strides and dilations of windows skip. Where some results
+    of a member are not needed for that reason, no share of what the members before it read is
+    known.
     """
     shares = np.ones(len(network.layers))
     for i, layer in enumerate(network.layers):
         windows = zip((layer.p, layer.q), (layer.r, layer.s), layer.input_size, strict=True)
-        for made, taps, side in windows:
-            shares[i] *= min(1.0, made * taps / side)
+        for axis, (made, taps, side) in enumerate(windows):
+            # taps may fall into the padding, or on a row that others touch
+            shares[i] *= min(made * taps / side, touched_share(layer, axis))
     shares[_partly_needed(network)] = 0.0
     begins = np.cumsum(whole.members) - whole.members
     least: Floats = np.minimum.reduceat(shares[whole.layers], begins)

@@ -1,6 +1,8 @@
 """Corners of nests lie below all nests of up to two loops at any price of a cycle, near them."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -13,7 +15,14 @@ from archloom.search.fusion.nest.nests import best_nests
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import LoopNest
 
-from .....cases.small_nests import SmallCase, cores_case, longer_case, masked_network, small_case
+from .....cases.random_windows import small_windows
+from .....cases.small_nests import (
+    SmallCase,
+    cores_case,
+    longer_case,
+    masked_network,
+    small_case,
+)
 from .....cases.sweeps import sweep
 from .....oracles.enumerated_nests import nests_below as one_by_one
 from ...nest.test_nests import exact_cost, mapper
@@ -70,13 +79,83 @@ def test_nests_lie_above_their_corners(
     assert nearest(case, found, best[0] / best[1]) < 2
 
 
-@pytest.mark.parametrize("seed", sweep(range(24), sample=3))
-def test_nests_on_cores_lie_above_their_corners(seed: int) -> None:
-    case = cores_case(seed)
+def near_corners(case: SmallCase, seed: int) -> float:
+    """Hold nests of which estimates are near the corners against these; returns by how much they
+    are above them at the least."""
+    facts = NestFacts(case.network, case.layers, case.hardware)
+    proposed = [choice.nest for choice in best_nests(facts) if len(choice.nest.loops) <= 2]
+    found = points(case, proposed, facts)
+    if not len(found):
+        return np.inf
+    best = found[found.prod(axis=1).argmin()]
+    price = best[0] / best[1]
+    below = nest_corners(case.network, case.hardware, case.layers, np.zeros(2), price)
+    assert below is not None
+    lines = [(price * x, (below @ (1.0, price * x)).min()) for x in PRICES]
+    # what may pass the buffer by is estimated as if it did not
+    factor = 1.3 if case.hardware.levels[-2].optional else 1.1
+    rng = np.random.default_rng(seed)
+
+    def may(energy: Floats, cycles: Floats) -> Floats:
+        near = [energy + price * cycles < factor * least for price, least in lines]
+        return np.logical_or.reduce(near) & (rng.random(np.shape(energy + cycles)) < 0.3)
+
+    some = islice(one_by_one(facts, case.network, case.layers, may, 2), 400)
+    return nearest(case, np.concatenate([found, points(case, some, facts)]), price)
+
+
+WINDOWS = [(seed, optional) for seed in range(400) for optional in (False, True)]
+
+
+@pytest.mark.parametrize(("seed", "optional"), sweep(WINDOWS, sample=8))
+def test_nests_around_windows_lie_above_their_corners(seed: int, optional: bool) -> None:
+    case = small_case(np.random.default_rng(seed), small_windows, optional=optional)
+    near_corners(case, seed)
+
+
+@pytest.mark.parametrize("seed", sweep(range(60), sample=3))
+def test_nests_past_a_buffer_lie_above_their_corners(seed: int) -> None:
+    near_corners(small_case(np.random.default_rng(seed), optional=True), seed)
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_some_corner_of_windows_is_within_a_hundredth(optional: bool) -> None:
+    cases = [small_case(np.random.default_rng(i), small_windows, optional=optional) for i in (3, 5)]
+    assert min(near_corners(case, i) for i, case in enumerate(cases)) < 1.01
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_windows_that_skip_words_have_no_corners(seed: int) -> None:
+    """What streams to them may be less than the map."""
+    case = small_case(np.random.default_rng(seed), partial(small_windows, skipping=True))
+    assert nest_corners(case.network, case.hardware, case.layers, np.zeros(2), 1.0) is None
+
+
+def on_cores(case: SmallCase) -> Floats:
+    """Return points of nests that are estimated best, whatever the cores share out."""
     whole = NestFacts(case.network, case.layers, case.hardware)
     some = [whole.dealing(rank) for rank in whole.ranks if dealable(whole.group, rank)]
     proposed = [choice.nest for facts in some for choice in best_nests(facts)]
-    found = points(case, [nest for nest in proposed if len(nest.loops) <= 2], whole)
+    return points(case, [nest for nest in proposed if len(nest.loops) <= 2], whole)
+
+
+@pytest.mark.parametrize("seed", sweep(range(0, 120, 4), sample=3))
+def test_nests_around_windows_on_cores_lie_above_their_corners(seed: int) -> None:
+    """Of those of four numbers of cores that some fit on."""
+    held = 0
+    for case in (cores_case(seed + i, small_windows) for i in range(4)):
+        found = on_cores(case)
+        if len(found):
+            best = found[found.prod(axis=1).argmin()]
+            nearest(case, found, best[0] / best[1])
+            held += 1
+    assert held
+
+
+@pytest.mark.parametrize("seed", sweep(range(24), sample=3))
+def test_nests_on_cores_lie_above_their_corners(seed: int) -> None:
+    case = cores_case(seed)
+    found = on_cores(case)
     best = found[found.prod(axis=1).argmin()]
     assert nearest(case, found, best[0] / best[1]) < 2
 
