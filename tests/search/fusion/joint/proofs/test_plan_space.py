@@ -109,9 +109,10 @@ def test_bounds_of_the_edge_are_near_what_is_found() -> None:
     found = max(least(spaces, net, hardware).product for _ in range(6))
     edp = edp_js(found, 1.0, hardware, 1)
     assert state.bound is not None
-    assert log(edp) < state.history[-1] < log(edp) + log(1.15)
-    # of any plan
-    assert log(edp) > state.bound + log(1.4)
+    # without nests around depthwise layers, which have 18% less EDP there, it was 15%
+    assert log(edp) < state.history[-1] < log(edp) + log(1.2)
+    # of any plan; it was 1.4 before the planner's space had these nests
+    assert log(edp) > state.bound + log(1.25)
 
 
 def test_leakage_counts_for_each_cycle() -> None:
