@@ -24,6 +24,7 @@ from archloom.search.fusion.nest import (
     nestable,
     skips_words,
 )
+from archloom.search.fusion.nest.estimates import StayOptions
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
@@ -61,14 +62,10 @@ def nest_corners(
         price_pj: energy that a cycle is worth at the best plan.
         leakage_pj: in a cycle, besides that of the hardware.
     """
-    if any(network.layers[i].mask is not None for i in layers):
-        # it is known how many tiles a mask leaves, not in which iterations
+    if not _known(network, layers):
         return None
     if nestable(network, layers) is None:
         return np.zeros((0, 2))
-    if skips_words(network, layers):
-        # what streams may be less than the map
-        return None
     weights = np.array([(1.0, 0.0), *((1.0, price_pj * x) for x in _PRICES), (0.0, 1.0)])
     least = np.full(len(weights), np.inf)
     for facts in _facts(network, hardware, layers):
@@ -78,6 +75,30 @@ def nest_corners(
     least *= 1 - _SUMS
     least[[0, -1]] = np.maximum(least[[0, -1]], whole)
     return corners(weights[:-1, 1], least[:-1], float(least[-1]))
+
+
+def nest_words(network: Network, hardware: Hardware, layers: tuple[int, ...]) -> float:
+    """Return the words over DRAM's pins that no nest around a group goes below; infinite if there
+    are none, 0 if that is not known.
+
+    It depends on the buffer and on the sides of meshes, and on nothing else of the hardware.
+    """
+    if not _known(network, layers):
+        return 0.0
+    least = np.full(1, np.inf)
+    if nestable(network, layers) is not None:
+        for facts in _facts(network, hardware, layers):
+            if not _lower(facts, np.array([(0.0, 1.0)]), least, words=True):
+                return 0.0
+    return float(least[0]) * (1 - _SUMS)
+
+
+def _known(network: Network, layers: tuple[int, ...]) -> bool:
+    """Whether nests are known well enough to be bounded."""
+    # how many tiles a mask leaves is known, but not in which iterations; and where windows skip
+    # words, what streams may be less than the map
+    masked = any(network.layers[i].mask is not None for i in layers)
+    return not masked and not skips_words(network, layers)
 
 
 def corners(prices: Floats, least: Floats, cycles: float) -> Floats:
@@ -109,12 +130,16 @@ def _facts(network: Network, hardware: Hardware, layers: tuple[int, ...]) -> Ite
         yield from (facts.dealing(rank) for rank in facts.ranks if dealable(facts.group, rank))
 
 
-def _lower(facts: NestFacts, weights: Floats, least: Floats) -> bool:
-    """Lower figures to those of all nests of a group; whether all were looked at."""
+def _lower(facts: NestFacts, weights: Floats, least: Floats, words: bool = False) -> bool:
+    """Lower figures to those of all nests of a group; whether all were looked at.
+
+    With ``words`` cycles are words over DRAM's pins, and layers take none.
+    """
     arrays = LoopArrays(facts)
     first = () if facts.dealt is None else (facts.dealt,)
     others = [rank for rank in facts.ranks if rank not in first]
-    buffer = NestBuffer(float(facts.capacity), float(facts.rate), facts.leakage_pj)
+    rate, leakage_pj = (1.0, 0.0) if words else (float(facts.rate), facts.leakage_pj)
+    buffer = NestBuffer(float(facts.capacity), rate, leakage_pj)
     for count in range(1 - len(first), _MOST_LOOPS + 1 - len(first)):
         for ranks in permutations(others, count):
             loops = (*first, *ranks)
@@ -122,17 +147,17 @@ def _lower(facts: NestFacts, weights: Floats, least: Floats) -> bool:
             if len(ways) > _MOST_RESULTS:
                 return False
             for made in ways:
-                _lower_loops(facts, arrays, loops, made, (buffer, weights, least))
+                options = _options(facts, arrays, loops, made)
+                if words:
+                    options = options._replace(layer_cycles=np.zeros_like(options.layer_cycles))
+                lower_lines(options, buffer, weights, least)
     return True
 
 
-def _lower_loops(
-    facts: NestFacts,
-    arrays: LoopArrays,
-    ranks: tuple[int, ...],
-    made: tuple[int, ...],
-    to: tuple[NestBuffer, Floats, Floats],
-) -> None:
+def _options(
+    facts: NestFacts, arrays: LoopArrays, ranks: tuple[int, ...], made: tuple[int, ...]
+) -> StayOptions:
+    """Return how long operands may stay in nests with some loops, no figure above what it is."""
     table = loop_table(*arrays.of(ranks), np.array(made, np.int64))
     options, group = table.options, facts.around(ranks)
     # an operand surely lies in the buffer while it is used, and all the time if it outlasts an
@@ -147,4 +172,4 @@ def _lower_loops(
     # rounding takes as much off each level and operand of each tile, of each core
     entries = (3 * len(facts.hardware.levels) + 2) * HALF_GRAIN_PJ
     base_pj = options.base_pj - (table.runs + 2.0) * facts.working * entries
-    lower_lines(options._replace(there=there, base_pj=base_pj), *to)
+    return options._replace(there=there, base_pj=base_pj)

@@ -27,7 +27,7 @@ from archloom.space.workload import Network
 from ...plan_evaluator import MemoizedPlanEvaluator
 from ..single_buffer_options import UNEVEN_RATIO, SingleBufferOptions
 from .moved_tilings import NO_MOVED, MovedTilings
-from .nest_bounds import nest_corners
+from .nest_bounds import nest_corners, nest_words
 from .plans_on_design import LeastOfPlans, PlansOnDesign
 from .step_bounds import WholeSteps, unbounded
 from .streamed_layers import StreamedLayers
@@ -141,6 +141,8 @@ class PlanSpace:
         self.worth_listing: Flags = self.edges.members > 1
         #: bool[K], kinds of which the groups may run in nests as well
         self.nested: Flags = options.nestable
+        #: words over DRAM's pins that no nest goes below, by the fan-outs of meshes and kinds
+        self._nest_words: dict[Hashable, float] = {}
         #: bool[K], those of which it is known what moves for all tilings but those that fill meshes
         self.is_moved: Flags = np.zeros(count, np.bool_)
         self.moved = NO_MOVED
@@ -286,6 +288,20 @@ class PlanSpace:
             unfit = self.filling[sides].unfit
             unfit[self.edges.containing(kind) & self.worth_listing] = True
         return sums
+
+    def moving_nests(self, hardware: Hardware, kind: int, least: Floats) -> Floats:
+        """Return float64[2], energy and cycles that no nest of a kind goes below, by what moves;
+        infinite if there are none.
+
+        Args:
+            hardware: that they run on.
+            least: float64[2], energy and cycles of any way to run the step.
+        """
+        key = hardware.fanouts, kind
+        if key not in self._nest_words:
+            layers = self.edges.firsts.layers(kind)
+            self._nest_words[key] = nest_words(self._network, hardware, layers)
+        return self.whole.moving(hardware, kind, self._nest_words[key], least)
 
     def nests(
         self, hardware: Hardware, kind: int, whole: Floats, price_pj: float, leakage_pj: float

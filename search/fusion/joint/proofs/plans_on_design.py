@@ -101,8 +101,9 @@ class PlansOnDesign:
         self._paths = LeastProductPaths(edges.cuts, starts, ends, edges.kinds, edges.burdens)
         self._parts: list[_Part] = []
         self._streaming: dict[int, tuple[int, int]] = {}
-        #: kinds of steps of rows that stand for all nests
+        #: kinds of steps of rows that stand for all nests, and those that were raised
         self._nests: dict[int, int] = {}
+        self._moving = set[int]()
         # energy plus priced cycles of sizes that are known closely, and the price
         self._sums: dict[int, float] = {}
         self._price_pj = 0.0
@@ -192,18 +193,24 @@ class PlansOnDesign:
         self._paths.put_many(kinds, starts, starts + 1, instead=False)
 
     def _tell_nests(self, path: Path) -> None:
-        """Put rows below all nests in the place of those on a path that stand for them."""
+        """Raise rows on a path that stand for all nests by what moves for these; those that were,
+        replace by rows of which a combination is below each nest."""
         price_pj = path.energy / path.latency
         for row in path.rows:
-            kind = self._nests.pop(row, None)
+            kind = self._nests.get(row)
             if kind is None:
                 continue
-            whole = self._least[kind]
-            found = self._space.nests(self._hardware, kind, whole, price_pj, self._added_pj)
+            least = self._least[kind]
+            if row not in self._moving:
+                self._moving.add(row)
+                self._figures[row] = self._space.moving_nests(self._hardware, kind, least)
+                continue
+            del self._nests[row]
+            found = self._space.nests(self._hardware, kind, least, price_pj, self._added_pj)
             if found is None:
                 continue
             rows = list(range(len(self._figures), len(self._figures) + len(found)))
-            self._figures = np.concatenate([self._figures, np.maximum(found, whole)])
+            self._figures = np.concatenate([self._figures, np.maximum(found, self._figures[row])])
             if rows:
                 self._paths.insert(row, rows)
             self._figures[row] = inf

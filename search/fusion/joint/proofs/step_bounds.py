@@ -111,6 +111,18 @@ class WholeSteps:
         # at best all cores work on it all the time
         return np.stack([energy, cycles / cores.count], axis=1)
 
+    def moving(self, hardware: Hardware, kind: int, words: float, least: Floats) -> Floats:
+        """Return float64[2], energy (pJ) and cycles of a kind of step that moves at least so many
+        words over DRAM's pins, from what it takes at the least; leakage is that of the hardware."""
+        dram, costs = hardware.levels[-1], access_costs(hardware)
+        before = float(self._whole.weights[kind] + self._fetched[kind] + self._stored[kind])
+        word_pj = min(float(costs.read_pj[-1].min()), float(costs.write_pj[-1, OUTPUTS]))
+        word_pj *= tile_rounding(hardware, 1.0).dram / dram.width_words
+        energy, cycles = least.tolist()
+        longer = max(cycles, words / dram.bandwidth_words * (1 - _SUMS))
+        energy += max(0.0, words - before) * word_pj * (1 - _SUMS)
+        return np.array([energy + costs.leakage_pj_per_cycle * (longer - cycles), longer])
+
     def least(self, hardware: Hardware, inside: Floats) -> Floats:
         """Return float64[K, 2], energy (pJ, with leakage) and cycles of each kind of step, from
         what :meth:`inside` returns."""
