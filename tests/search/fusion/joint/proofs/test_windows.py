@@ -50,10 +50,12 @@ def examined(case: SmallCase, plans: int) -> bool:
     proven = PROVEN in state.notes
     assert not proven or least >= product * (1 - _EQUAL)
     options, spaces = group_options(price), PlanSpaces()
-    if inside(state.best, options):
-        least = min(least, product)
     # what one design asks for is known at the next one
     bounds = [spaces.least(case.network, case.hardware, case.hardware, 0.0) for _ in range(2)]
+    if inside(state.best, options):
+        least = min(least, product)
+        assert all(bound.energy_pj <= cost.energy_pj * (1 + _EQUAL) for bound in bounds)
+        assert all(bound.latency_cycles <= cost.latency_cycles for bound in bounds)
     assert all(bound.product <= least * (1 + _EQUAL) for bound in bounds)
     proof = prove_space(price, options, log(1.2 * cost.edp_js), 4000)
     unit = product / cost.edp_js
