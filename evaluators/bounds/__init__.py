@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from .layer_kernel import layer_costs as layer_costs
     from .level_capacity import Design as Design
-    from .needed_outputs import needed as needed, touched_share as touched_share
+    from .needed_outputs import needed as needed, touched as touched
     from .network.plans import (
         NetworkBound as NetworkBound,
         any_plan_bound as any_plan_bound,

@@ -55,15 +55,11 @@ def needed(network: Network) -> Needed:
 
 
 @lru_cache(maxsize=4096)
-def touched_share(layer: Layer, axis: int) -> float:
-    """Share of the rows (axis 0) or columns (1) of the box that ``layer`` reads of a map
-    (:attr:`.Layer.map_read_words`) that its windows touch: strides and dilations leave out others,
-    which no mapping has to fetch."""
-    made, taps = ((layer.p, layer.r), (layer.q, layer.s))[axis]
-    stride, dilation = layer.stride[axis], layer.dilation[axis]
-    end = (made - 1) * stride - layer.padding[axis] + (taps - 1) * dilation + 1
-    touched = int(_taps(layer, axis, np.ones(made, np.bool_)).sum())
-    return touched / min(end, layer.input_size[axis])
+def touched(layer: Layer) -> tuple[int, int]:
+    """Return rows and columns of its maps that windows of ``layer`` touch, padding left out: no
+    mapping has to fetch those that strides and dilations skip."""
+    rows, columns = _taken(layer, (np.ones(layer.p, np.bool_), np.ones(layer.q, np.bool_)))
+    return int(rows.sum()), int(columns.sum())
 
 
 def _size(rectangle: Rectangle) -> int:

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping as Dict
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, permutations
+from math import prod
 from typing import Final
 
 import numpy as np
 
 from archloom.evaluators import Floats
-from archloom.evaluators.bounds import touched_share
+from archloom.evaluators.bounds import touched
 from archloom.evaluators.fusion.nest import (
     NestGroup,
     NestWalk,
@@ -109,7 +110,10 @@ def skips_words(network: Network, layers: tuple[int, ...]) -> bool:
     A mapping of a map that streams may leave these in DRAM, and estimates count all of the map.
     """
     found = (layer for i in layers if (layer := network.layers[i]).uses_macs)
-    return any(touched_share(layer, axis) < 1 for layer in found for axis in (0, 1))
+    return any(
+        layer.n * layer.read_channels[0] * prod(touched(layer)) < layer.map_read_words[0]
+        for layer in found
+    )
 
 
 def best_nests(facts: NestFacts) -> list[NestChoice]:

@@ -146,6 +146,25 @@ def test_no_design_beats_its_box(space: tuple[BoxStructure, Relaxation, list[Box
     assert seen > 50
 
 
+def test_tiles_that_fill_meshes_are_those_of_the_designs(
+    space: tuple[BoxStructure, Relaxation, list[Box]],
+) -> None:
+    """Of boxes whose tilings are decided: bounds of nests look at the same sizes as searches."""
+    structure, relaxation, boxes = space
+    rng, seen = np.random.default_rng(5), 0
+    for whole in (boxes[i] for i in rng.integers(len(boxes), size=20)):
+        decided = {i: int(rng.integers(*whole[i])) for i in relaxation.tiling_parameters(whole)}
+        box = tuple(
+            (decided[i], decided[i] + 1) if i in decided else ends for i, ends in enumerate(whole)
+        )
+        relaxed = relaxation.of(box).hardware
+        for design in designs(structure, box, rng):
+            sides, own = ({side for fan in h.fanouts for side in fan} for h in (relaxed, design))
+            assert sides | {1} == own | {1}
+            seen += 1
+    assert seen > 50
+
+
 def test_no_plan_on_a_design_is_below_the_bounds_of_its_box(
     space: tuple[BoxStructure, Relaxation, list[Box]],
 ) -> None:

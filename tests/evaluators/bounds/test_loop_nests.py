@@ -1,5 +1,6 @@
 """No loop nest costs less than what is said of all plans."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from archloom.space.networks.transformers.transformer import Heads, SequenceBuil
 from archloom.space.workload.network import Network
 
 from ...cases.random_nests import NestCase, masked_in_turn, random_case
+from ...cases.random_windows import windowed_case
 from ...cases.small_designs import three_levels
 from ...cases.sweeps import sweep
 
@@ -97,14 +99,27 @@ def test_layers_wait_for_weights_that_no_buffer_can_hold_for_them() -> None:
 # of the first one a layer adds to sums in the buffer, and PEs' reads of these take longest
 @pytest.mark.parametrize("seed", sweep([186, *range(1000)], sample=9))
 def test_random_nests_cost_no_less(seed: int) -> None:
+    check_random(seed, random_case)
+
+
+@pytest.mark.parametrize("seed", sweep(range(700), sample=12))
+def test_random_nests_around_windows_cost_no_less(seed: int) -> None:
+    check_random(seed, windowed_case, optional=seed % 3 == 0)
+
+
+def check_random(
+    seed: int, cases: Callable[[np.random.Generator], NestCase], *, optional: bool = False
+) -> None:
     rng = np.random.default_rng(seed)
-    case, keeps = random_case(rng), bool(rng.random() < 0.5)
+    case, keeps = cases(rng), bool(rng.random() < 0.5)
     rest = [(i,) for i in range(len(case.network.layers)) if i not in case.members]
     nest = case.nest if keeps else with_weights_streamed(case)
     groups = [FusionGroup(case.members, nest=nest), *map(FusionGroup, rest)]
     order = group_order(case.network, [group.layers for group in groups])
     if order is not None:
         chip = design(1 << 14, float(rng.choice([0.03, 0.125, 0.5, 2.0])), weights=keeps)
+        spad, buffer, dram = chip.levels
+        chip = replace(chip, levels=(spad, replace(buffer, optional=optional), dram))
         check(case.network, [groups[i] for i in order], chip)
 
 

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from archloom.evaluators.bounds.needed_outputs import needed
+from archloom.evaluators.bounds.needed_outputs import needed, touched
 from archloom.space.workload.layer import Layer
 from archloom.space.workload.layer_builders import (
     activation,
@@ -79,3 +80,22 @@ def test_of_an_input_that_is_read_in_another_shape_only_what_windows_read():
     assert needed(net).input_words == 2 * 18
     both = Network("both", (every_other, activation("a", "relu", 1, 6)), (("input",), ("input",)))
     assert needed(both).input_words == 36
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_and_columns_that_windows_touch(seed):
+    rng = np.random.default_rng(seed)
+    taps, stride, dilation = (tuple(map(int, rng.integers(1, 5, 2))) for _ in range(3))
+    spread = [(t - 1) * d + 1 for t, d in zip(taps, dilation, strict=True)]
+    padding = tuple(int(rng.integers(0, s)) for s in spread)
+    size = tuple(int(rng.integers(s, s + 8)) for s in spread)
+    layer = conv2d("layer", 2, 2, size, taps, stride, padding, dilation, groups=2)
+    found = []
+    for axis, made in enumerate((layer.p, layer.q)):
+        read = [
+            i * stride[axis] - padding[axis] + tap * dilation[axis]
+            for i in range(made)
+            for tap in range(taps[axis])
+        ]
+        found.append(len({at for at in read if 0 <= at < size[axis]}))
+    assert touched(layer) == tuple(found)

@@ -141,7 +141,8 @@ class PlanSpace:
         self.worth_listing: Flags = self.edges.members > 1
         #: bool[K], kinds of which the groups may run in nests as well
         self.nested: Flags = options.nestable
-        #: words over DRAM's pins that no nest goes below, by the fan-outs of meshes and kinds
+        #: words over DRAM's pins that no nest goes below, by the fan-outs of meshes, whether
+        #: operands may bypass the buffer, and kinds
         self._nest_words: dict[Hashable, float] = {}
         #: bool[K], those of which it is known what moves for all tilings but those that fill meshes
         self.is_moved: Flags = np.zeros(count, np.bool_)
@@ -297,7 +298,7 @@ class PlanSpace:
             hardware: that they run on.
             least: float64[2], energy and cycles of any way to run the step.
         """
-        key = hardware.fanouts, kind
+        key = hardware.fanouts, hardware.levels[-2].optional, kind
         if key not in self._nest_words:
             layers = self.edges.firsts.layers(kind)
             self._nest_words[key] = nest_words(self._network, hardware, layers)

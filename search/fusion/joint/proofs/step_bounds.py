@@ -23,7 +23,7 @@ from archloom.evaluators.bounds import (
     layer_costs,
     needed,
     tile_rounding,
-    touched_share,
+    touched,
 )
 from archloom.evaluators.loopnest import ManyVectors, Residency, VectorTile
 from archloom.search.fusion.joint.cuts import WholeGroups
@@ -160,10 +160,9 @@ def _read_share(network: Network, whole: WholeGroups) -> Floats:
     """
     shares = np.ones(len(network.layers))
     for i, layer in enumerate(network.layers):
-        windows = zip((layer.p, layer.q), (layer.r, layer.s), layer.input_size, strict=True)
-        for axis, (made, taps, side) in enumerate(windows):
-            # taps may fall into the padding, or on a row that others touch
-            shares[i] *= min(made * taps / side, touched_share(layer, axis))
+        # taps may fall into the padding, or on a row that others touch
+        for read, side in zip(touched(layer), layer.input_size, strict=True):
+            shares[i] *= read / side
     shares[_partly_needed(network)] = 0.0
     begins = np.cumsum(whole.members) - whole.members
     least: Floats = np.minimum.reduceat(shares[whole.layers], begins)

@@ -23,6 +23,7 @@ from archloom.space.fusion.plan import FusionGroup
 from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
 
 from ....cases.cut_products import cut_network
+from ....cases.random_windows import small_windows
 from ....cases.small_designs import three_levels
 from ....cases.small_nests import SmallCase, cores_case, masked_network, small_case
 from ....cases.sweeps import sweep
@@ -60,6 +61,13 @@ def mapper() -> Mapper:
 @pytest.mark.parametrize("seed", sweep(range(300), sample=8))
 def test_what_is_proposed_runs_and_costs_no_less_than_is_estimated(seed: int) -> None:
     case, mappings = small_case(np.random.default_rng(seed)), mapper()
+    for choice in best_nests(NestFacts(case.network, case.layers, case.hardware)):
+        check(case, choice, mappings)
+
+
+@pytest.mark.parametrize("seed", sweep(range(150), sample=6))
+def test_what_is_proposed_around_windows_costs_no_less_than_is_estimated(seed: int) -> None:
+    case, mappings = small_case(np.random.default_rng(seed), small_windows), mapper()
     for choice in best_nests(NestFacts(case.network, case.layers, case.hardware)):
         check(case, choice, mappings)
 

@@ -91,7 +91,7 @@ def near_corners(case: SmallCase, seed: int) -> float:
     price = best[0] / best[1]
     below = nest_corners(case.network, case.hardware, case.layers, np.zeros(2), price)
     assert below is not None
-    lines = [(price * x, (below @ (1.0, price * x)).min()) for x in PRICES]
+    lines = [(price * x, (below @ (1.0, price * x)).min()) for x in PRICES[1:]]
     # what may pass the buffer by is estimated as if it did not
     factor = 1.3 if case.hardware.levels[-2].optional else 1.1
     rng = np.random.default_rng(seed)
