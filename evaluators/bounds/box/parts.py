@@ -62,9 +62,11 @@ class WordEnergy(NamedTuple):
 
     def of_level(self, leakage_pj: float, address_pj: float) -> TensorEnergy:
         """Return them as those of a level which leaks, and makes addresses, for so much."""
-        least = map(min, zip(*self.by_tensor.values(), strict=True))
+        reads, fills, updates = zip(*self.by_tensor.values(), strict=True)
         return TensorEnergy(
-            *least,
+            min(reads),
+            min(fills),
+            min(updates),
             leakage_pj=leakage_pj,
             address_pj=address_pj,
             by_tensor=tuple(self.by_tensor.items()),
