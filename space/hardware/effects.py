@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from archloom.space.workload import Tensor
+
 from ..errors import amount_fault, did_you_mean
-from ..workload import Tensor
 from .weight_format import WeightFormat
 
 #: what a datapath does with a zero operand

@@ -9,11 +9,12 @@ its corners.
 
 from collections.abc import Iterator
 from itertools import permutations
+from math import prod
 from typing import Final
 
 import numpy as np
 
-from archloom.evaluators import Floats
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import HALF_GRAIN_PJ
 from archloom.evaluators.fusion.nest import dealable, splittable
 from archloom.search.fusion.nest import (
@@ -158,7 +159,8 @@ def _options(
     facts: NestFacts, arrays: LoopArrays, ranks: tuple[int, ...], made: tuple[int, ...]
 ) -> StayOptions:
     """Return how long operands may stay in nests with some loops, no figure above what it is."""
-    table = loop_table(*arrays.of(ranks), np.array(made, np.int64))
+    group_arrays, sizes, figures = arrays.of(ranks)
+    table = loop_table(group_arrays, sizes, figures, np.array(made, np.int64))
     options, group = table.options, facts.around(ranks)
     # an operand surely lies in the buffer while it is used, and all the time if it outlasts an
     # iteration
@@ -172,4 +174,26 @@ def _options(
     # rounding takes as much off each level and operand of each tile, of each core
     entries = (3 * len(facts.hardware.levels) + 2) * HALF_GRAIN_PJ
     base_pj = options.base_pj - (table.runs + 2.0) * facts.working * entries
-    return options._replace(there=there, base_pj=base_pj)
+    options = options._replace(there=there, base_pj=base_pj)
+    return options if facts.dealt is None else _dealt(options, facts, sizes.counts)
+
+
+def _dealt(options: StayOptions, facts: NestFacts, counts: Ints) -> StayOptions:
+    """Return figures of all cores together with as many tiles as they run at the least.
+
+    Figures count the tiles of the largest share, all of full size, for each core. Where these do
+    not come out even there are fewer: no less than as many tiles as the whole rank has, for what
+    moves for each of them, and in parts of tiles for what grows with their size.
+    """
+    tiles = facts.tiles[facts.dealt].astype(np.float64)
+    turns = np.ceil(facts.share / tiles)
+    sizes = facts.share / (tiles * turns)
+    runs = np.ceil(facts.size / tiles) / (facts.working * turns)
+    # the dealt loop is the outermost one
+    least = np.repeat(np.minimum(sizes, runs), prod(counts[1:].tolist()))
+    return options._replace(
+        energy=options.energy * least,
+        words=options.words * least,
+        layer_cycles=options.layer_cycles * least,
+        base_pj=options.base_pj * least,
+    )
