@@ -175,17 +175,17 @@ def _options(
     entries = (3 * len(facts.hardware.levels) + 2) * HALF_GRAIN_PJ
     base_pj = options.base_pj - (table.runs + 2.0) * facts.working * entries
     options = options._replace(there=there, base_pj=base_pj)
-    return options if facts.dealt is None else _dealt(options, facts, sizes.counts)
+    return options if facts.dealt is None else _dealt(options, facts, facts.dealt, sizes.counts)
 
 
-def _dealt(options: StayOptions, facts: NestFacts, counts: Ints) -> StayOptions:
+def _dealt(options: StayOptions, facts: NestFacts, rank: int, counts: Ints) -> StayOptions:
     """Return figures of all cores together with as many tiles as they run at the least.
 
     Figures count the tiles of the largest share, all of full size, for each core. Where these do
     not come out even there are fewer: no less than as many tiles as the whole rank has, for what
     moves for each of them, and in parts of tiles for what grows with their size.
     """
-    tiles = facts.tiles[facts.dealt].astype(np.float64)
+    tiles = facts.tiles[rank].astype(np.float64)
     turns = np.ceil(facts.share / tiles)
     sizes = facts.share / (tiles * turns)
     runs = np.ceil(facts.size / tiles) / (facts.working * turns)
