@@ -123,6 +123,8 @@ def test_the_study_of_an_untuned_space_runs(path: Path, tmp_path: Path) -> None:
     ):
         assert text.count(old) == 1
         text = text.replace(old, new)
+    text, found = re.subn(r"certificate_cuts: \d+", "certificate_cuts: 200", text)
+    assert found == 1
     (tmp_path / "study.yaml").write_text(text)
     study, out = str(tmp_path / "study.yaml"), tmp_path / "out"
     asked = ["run", study, "--executor", "inline", "--out", str(out)]

@@ -93,7 +93,7 @@ RUNS: Final = {
     "hardware/optimizer_cost": ["--optimizers random --seeds 1 --marks 8"],
     "hardware/untuned_spaces": [
         "--optimizers mobo random --spaces core_cluster --seeds 1 --trials 4 --evaluations 200 "
-        "--out runs",
+        "--cuts 200 --out runs",
         "--optimizers --evaluations 200 --out runs",
     ],
     "hardware/spaces_replay": ["--spaces core_cluster --seeds 1 --trials 8 --out runs"],
