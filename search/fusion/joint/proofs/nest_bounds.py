@@ -59,7 +59,7 @@ def nest_corners(
 
     Args:
         network, hardware, layers: the group, and where it runs.
-        whole: float64[2], energy and cycles that no way to run it is below.
+        whole: float64[2], energy and cycles that no nest is below.
         price_pj: energy that a cycle is worth at the best plan.
         leakage_pj: in a cycle, besides that of the hardware.
     """

@@ -200,17 +200,18 @@ class PlansOnDesign:
             kind = self._nests.get(row)
             if kind is None:
                 continue
-            least = self._least[kind]
+            least = self._figures[row].copy()
             if row not in self._moving:
                 self._moving.add(row)
                 self._figures[row] = self._space.moving_nests(self._hardware, kind, least)
                 continue
             del self._nests[row]
+            # what is known of all nests cuts their polygon; corners raised to it would be too high
             found = self._space.nests(self._hardware, kind, least, price_pj, self._added_pj)
             if found is None:
                 continue
             rows = list(range(len(self._figures), len(self._figures) + len(found)))
-            self._figures = np.concatenate([self._figures, np.maximum(found, self._figures[row])])
+            self._figures = np.concatenate([self._figures, found])
             if rows:
                 self._paths.insert(row, rows)
             self._figures[row] = inf

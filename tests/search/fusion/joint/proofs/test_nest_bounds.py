@@ -47,7 +47,12 @@ def points(case: SmallCase, nests: Iterable[LoopNest], facts: NestFacts) -> Floa
 
 
 def nearest(case: SmallCase, found: Floats, price: float) -> float:
-    """Return by how much nests are above their corners at the least, at any price."""
+    """Return by how much nests are above their corners at the least, at any price; also of those
+    that know what no nest is below."""
+    known = nest_corners(case.network, case.hardware, case.layers, found.min(axis=0), price)
+    assert known is not None
+    for weights in ((1.0, price * x) for x in PRICES):
+        assert (found @ weights).min() >= (known @ weights).min() * (1 - 1e-9)
     none = np.zeros(2)
     below = nest_corners(case.network, case.hardware, case.layers, none, price)
     assert below is not None
