@@ -23,7 +23,8 @@ from .tilings import OptionColumns
 _FIRST: Final = 8
 
 #: members of groups with depthwise windows around which loops run (ours): larger ones lower EDP by
-#: 0.1% at the most in MobileNetV2 and EfficientNet-B0, where their search takes most of the time
+#: 1% in one of six cases of MobileNetV2 and EfficientNet-B0 and by 0.1% at the most in others, and
+#: their search takes most of the time
 _MOST_AROUND: Final = 5
 
 

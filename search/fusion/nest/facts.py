@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Hashable
 from functools import cached_property, lru_cache
 from math import ceil, prod
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
@@ -87,9 +87,9 @@ class NestFacts:
         self._vectors: dict[int, tuple[float, float]] = {}
         self._seen: dict[MaskedRanks, SeenShares] = {}
 
-    def dealing(self, rank: int) -> "NestFacts":
+    def dealing(self, rank: int) -> Self:
         """Return the same if cores share out a rank."""
-        return NestFacts(self._network, self._layers, self._hardware, self.split, rank)
+        return type(self)(self._network, self._layers, self._hardware, self.split, rank)
 
     def whole(self, ranks: tuple[int, ...]) -> NestGroup:
         """Return the group as loops over some ranks see it."""

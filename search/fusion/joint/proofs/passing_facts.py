@@ -44,10 +44,6 @@ class PassingFacts(NestFacts):
             self.weight_pj -= self.fill_pj
         self.fill_pj = self.rescale_pj = 0.0
 
-    def dealing(self, rank: int) -> "PassingFacts":
-        """Return the same if cores share out a rank."""
-        return PassingFacts(self._network, self._layers, self._hardware, self.split, rank)
-
     def later_sums_pj(self, m: int) -> float:
         """Energy for each word of a member's result in each later part of its sums: nothing is
         known of what need not lie in the buffer."""
