@@ -30,11 +30,12 @@ if TYPE_CHECKING:
         later_sums_pj as later_sums_pj,
         layer_bound as layer_bound,
         least_costs as least_costs,
+        nest_arrays as nest_arrays,
         problem_bound as problem_bound,
         with_free_words as with_free_words,
         without_dram_cycles as without_dram_cycles,
     )
-    from .layer_kernel import layer_costs as layer_costs
+    from .layer_kernel import LayerBatch as LayerBatch, layer_costs as layer_costs
     from .level_capacity import Design as Design
     from .needed_outputs import needed as needed, touched as touched
     from .network.plans import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         engine_demand as engine_demand,
         tight_engine_demand as tight_engine_demand,
     )
+    from .network.ways_to_keep import ways_to_keep as ways_to_keep
     from .network.work import Nests as Nests, Plans as Plans, nests_of as nests_of
     from .rounding import (
         HALF_GRAIN_PJ as HALF_GRAIN_PJ,

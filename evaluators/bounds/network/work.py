@@ -31,7 +31,7 @@ from .maps import (
     gathered_maps,
     words_between,
 )
-from .mesh import mesh_corners
+from .mesh import NO_LIMIT, Limit, mesh_corners
 from .ways_to_keep import leaves_choice, ways_to_keep
 from .whole_steps import whole_shares
 
@@ -117,7 +117,7 @@ class Nests(NamedTuple):
         found: Floats = joint_energies(
             design,
             prices,
-            self._whole(design),
+            self.batch(design),
             self.bounds,
             self.windows,
             np.ascontiguousarray(cycles),
@@ -134,12 +134,15 @@ class Nests(NamedTuple):
         ways = ways_to_keep(design)
         return np.array([self.costs(way, prices, uncut=True)[:, CYCLES] for way in ways])
 
-    def corners(self, design: Design, prices: Prices, way: int) -> tuple[Ints, Floats]:
+    def corners(
+        self, design: Design, prices: Prices, way: int, limit: Limit = NO_LIMIT
+    ) -> tuple[Ints, Floats]:
         """Return int64[n] and float64[n, 2], a layer, and energy (pJ) and cycles; in one of the
-        ways of :meth:`by_way` each layer that runs whole is above one of its rows."""
+        ways of :meth:`by_way` each layer that runs whole is above one of its rows, or has the score
+        of a limit at least."""
         kept = ways_to_keep(design)[way]
-        least, batch = self._together(kept, prices), self._whole(kept)
-        return mesh_corners(kept, prices, batch, self.bounds, self.windows, least)
+        least, batch = self._together(kept, prices), self.batch(kept)
+        return mesh_corners(kept, prices, batch, self.bounds, self.windows, least, limit)
 
     def _together(self, design: Design, prices: Prices) -> Floats:
         """Return float64[B, 2], energy and cycles of layers that run whole: the energy of all
@@ -155,10 +158,10 @@ class Nests(NamedTuple):
         """
         if leaves_choice(design) or prices.busy < 1.0:
             return np.zeros(len(self.bounds))
-        found: Floats = loading_cycles(design, prices, self._whole(design), self.bounds)
+        found: Floats = loading_cycles(design, prices, self.batch(design), self.bounds)
         return found
 
-    def _whole(self, design: Design) -> LayerBatch:
+    def batch(self, design: Design) -> LayerBatch:
         """Return the layers as they run whole, without what it costs to fill levels."""
         unused, missing = np.empty((1, 1, 1, 1)), np.zeros(len(design.shared), np.int64)
         return LayerBatch(self.works, self._shares(design, True), unused, unused, missing)

@@ -72,7 +72,7 @@ def _most(setup: KernelInputs, chain: Ints, place: int, d: int, rest: int) -> in
 
 
 @helper
-def _smallest_from(setup: KernelInputs, d: int) -> int:
+def smallest_from(setup: KernelInputs, d: int) -> int:
     """The first place from which on, of two loops over time that leave the same number of steps,
     the shorter one costs no more.
 
@@ -101,7 +101,7 @@ def _list_chains(setup: KernelInputs, d: int, trial: Ints, value: Ints, chains: 
     more, as far as they may be best; return n, or more than there is room for. ``trial`` and
     ``value`` are scratch space.
     """
-    smallest = _smallest_from(setup, d)
+    smallest = smallest_from(setup, d)
     count, place, places = 0, 0, 3 * trial.shape[0]
     for level in range(trial.shape[0]):
         for kind in range(ORDER):

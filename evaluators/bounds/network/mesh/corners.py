@@ -10,45 +10,21 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import allocating, compiled, copy_row, helper
-from archloom.evaluators.loopnest import DILATION, STRIDE
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 from ....arrays import Floats, Ints
 from ...layer_kernel import CYCLES, ENERGY_PJ, LayerBatch
-from ...layer_work import PADDED, one_work
-from ...level_capacity import Design, limits_in, tiles_of
+from ...level_capacity import Design
 from ...rounding import ROUNDING
 from ...word_prices import Prices
-from ..crossing_words import crossing, crossing_whole, nothing_beside
-from ..tile_extents import extents_of, undilated
 from ..whole_tiles import Whole
-from .moved_words import (
-    GROUP,
-    Counted,
-    ListedTiles,
-    Tables,
-    blocks_of,
-    list_tiles,
-    look_up,
-    rows_of,
-    tabulate,
-)
-from .outer_tiles import Outside, outside_of, same_part_pj
+from .limit import Limit, limit_pj
+from .mesh_layer import OnMesh, may_be_bounded, on_mesh
+from .moved_words import GROUP, Counted, ListedTiles, Tables, list_tiles, look_up, tabulate
+from .outer_tiles import Outside, same_part_pj
 from .private_tiles import Room, tiles_that_stay
 from .unrollings import LONGER, steps_of, unrollings
-from .word_costs import (
-    I_FILL,
-    KINDS,
-    O_AGAIN,
-    W_FILL,
-    Forms,
-    I,
-    O,
-    W,
-    fill_kinds,
-    forms_of,
-    priced,
-)
+from .word_costs import I_FILL, KINDS, O_AGAIN, W_FILL, Forms, I, O, W, fill_kinds, priced
 
 #: how finely mappings are told apart by cycles
 _BINS: Final = 64
@@ -58,37 +34,16 @@ _BINS: Final = 64
 _WAITING: Final = 4.0
 
 
-@helper
-def mesh_of(design: Design) -> int:
-    """Return the level whose children are the only mesh, buffers inside of which only MACs are; -1
-    if a design is not like that."""
-    found = -1
-    for p in range(len(design.shared)):
-        for t in range(3):
-            if design.may[p, t] != design.must[p, t]:
-                return -1
-        if design.fanout[p, 0] * design.fanout[p, 1] > 1:
-            if found >= 0:
-                return -1
-            found = p
-    if found != 1:
-        return -1
-    for t in range(3):
-        if not (design.must[0, t] and design.tiled[0, t] and design.multicast[t, 1]):
-            return -1
-    return found
-
-
 @allocating
-def _corners(layer: Whole, outside: Outside, least_pj: float, cycles: float) -> Floats:
+def _corners(on: OnMesh, least_pj: float, cycles: float, limit: Limit) -> Floats:
     """Return float64[n, 2], energy (pJ, without leakage) and cycles; a mapping is above one row.
 
     Args:
-        layer: that runs whole, on a design with a mesh as of :func:`mesh_of`, and whose blocks
-            leave no rows or columns out.
-        outside: words further out than the level outside the mesh.
+        on: the layer.
         least_pj, cycles: that no mapping goes below.
+        limit: rows may have its score in place of a higher one.
     """
+    layer, counted = on.layer, on.counted
     design, bounds, busy = layer.design, layer.bounds, layer.prices.busy
     some = unrollings(bounds, design.dims[1], design.fanout[1], LONGER * cycles / busy)
     fewest, single = np.inf, np.array([[least_pj, cycles]])
@@ -101,19 +56,15 @@ def _corners(layer: Whole, outside: Outside, least_pj: float, cycles: float) -> 
     found = np.full((_BINS + 1, 2), np.inf)
     found[_BINS] = single[0]
     found[_BINS, 1] = last
-    forms, every = forms_of(layer), np.empty(3)
-    every[WEIGHTS] = float(bounds[G]) * bounds[K] * bounds[C] * bounds[R] * bounds[S]
-    every[OUTPUTS] = float(bounds[N]) * bounds[G] * bounds[K] * bounds[P] * bounds[Q]
-    rows, blocks = (
-        rows_of(bounds, extents_of(bounds, layer.window), PADDED),
-        blocks_of(bounds, layer.window),
-    )
-    counted = Counted(bounds, rows, blocks, layer.work.words[PADDED], every)
+    for n in range(_BINS if limit.score < np.inf else 0):
+        # what no better mapping is above
+        found[n, 1] = first + n * (last - first) / _BINS
+        found[n, 0] = max(least_pj, limit_pj(limit, found[n, 1]))
     room = Room(np.floor(design.private[0] / design.unit[0]), design.unit[0], design.shared[0])
     for stays in range(3):
         tiles = tiles_that_stay(bounds, layer.window, room, stays)
         listed = list_tiles(counted, stays, tiles)
-        costs = _Costs(forms, outside, stays, np.empty(KINDS))
+        costs = _Costs(on.forms, on.outside, stays, np.empty(KINDS))
         _try(layer, counted, costs, some, listed, (first, last), found)
     return _not_above(found)
 
@@ -265,29 +216,6 @@ def _not_above(found: Floats) -> Floats:
     return found[kept]
 
 
-@allocating
-def _closer(bounds: Ints, window: Ints) -> Ints:
-    """Return a window that leaves no rows or columns out where a result has a single tap: what
-    results read then are rows of their own, with none between."""
-    closer = window.copy()
-    for axis in range(2):
-        if bounds[R + axis] == 1:
-            closer[axis, STRIDE] = closer[axis, DILATION] = 1
-    return closer
-
-
-@helper
-def _in_a_row(bounds: Ints, window: Ints) -> bool:
-    """Whether blocks of results read rows and columns none of which is left out in between."""
-    for axis in range(2):
-        several, taps = bounds[P + axis] > 1, bounds[R + axis]
-        if window[axis, DILATION] > 1 and taps > 1:
-            return False
-        if several and window[axis, STRIDE] > taps:
-            return False
-    return True
-
-
 @compiled
 def mesh_corners(
     design: Design,
@@ -296,6 +224,7 @@ def mesh_corners(
     bounds: Ints,
     windows: Ints,
     least: Floats,
+    limit: Limit,
 ) -> tuple[Ints, Floats]:
     """Return int64[n] and float64[n, 2], a layer, and energy (pJ, without leakage of the chip) and
     cycles; each mapping of a layer is above one of its rows.
@@ -306,24 +235,16 @@ def mesh_corners(
         batch: the layers, as :func:`archloom.evaluators.bounds.layer_kernel.batch_costs` has them.
         bounds, windows: int64[B, 8] and int64[B, 2, 4] of them.
         least: float64[B, 2], energy and cycles that no mapping goes below.
+        limit: rows may have its score in place of a higher one, which takes less time to find.
     """
-    count, tiles = len(bounds), tiles_of(design)
-    of, found, rows = np.empty(count * (_BINS + 1), np.int64), np.empty((count * (_BINS + 1), 2)), 0
+    count, rows = len(bounds), 0
+    of, found = np.empty(count * (_BINS + 1), np.int64), np.empty((count * (_BINS + 1), 2))
     for i in range(count):
         own = least[i : i + 1]
-        window = _closer(bounds[i], windows[i])
-        if mesh_of(design) >= 0 and _in_a_row(bounds[i], window):
-            work, limits = one_work(batch.works, i), limits_in(batch.shares, i, tiles)
-            layer = Whole(design, prices, work, limits, bounds[i], windows[i])
-            beside = nothing_beside(len(design.shared), 1)
-            beyond, known = crossing(layer, beside), undilated(bounds[i], windows[i])
-            extents = extents_of(bounds[i], windows[i])
-            if known:
-                beyond = max(beyond, crossing_whole(layer, extents, beside, False))
-            if beyond >= 0.0:
-                outside = outside_of(layer, extents, beyond, known)
-                layer = Whole(design, prices, work, limits, bounds[i], window)
-                own = _corners(layer, outside, least[i, ENERGY_PJ], least[i, CYCLES])
+        if may_be_bounded(design, bounds[i], windows[i]):
+            on = on_mesh(design, prices, batch, i, bounds[i], windows[i])
+            if on.outside.least_pj >= 0.0:
+                own = _corners(on, least[i, ENERGY_PJ], least[i, CYCLES], limit)
         for n in range(len(own)):
             of[rows], found[rows, 0] = i, own[n, 0] * (1 - ROUNDING)
             found[rows, 1] = np.ceil(own[n, 1] * (1 - ROUNDING))

@@ -1,0 +1,126 @@
+"""What is proven of a mapping with factors of any size, and a better one if the proof finds it."""
+
+from dataclasses import replace
+from math import exp, inf, log1p
+
+import numpy as np
+
+from archloom.evaluators import Floats
+from archloom.evaluators.bounds import (
+    design_and_prices,
+    nest_arrays,
+    nests_of,
+    ways_to_keep,
+    with_free_words,
+)
+from archloom.evaluators.bounds.network.mesh import Limit
+from archloom.evaluators.loopnest import (
+    DRAM_ROWS,
+    NO_FILL,
+    LayerCost,
+    MappingProblem,
+    mapped_cost,
+)
+from archloom.evaluators.loopnest.imperfect import imperfect_room
+from archloom.space.mapping import UNCONSTRAINED, Mapping
+
+from ...objectives import ln_scores
+from ..nearby import BETTER, priced
+from ..trial import Trial
+from .proof import LEVELS, Bounded, settle
+
+
+def settled(problem: MappingProblem, cost: LayerCost, looks: int) -> LayerCost:
+    """Return the best mapping that is known of a problem, with what is proven of it.
+
+    Args:
+        problem: with the layer's own bounds.
+        cost: of a mapping of it, with the gap that is known.
+        looks: at tiles, at most, to find all mappings that may be better; 0 for bounds alone.
+    """
+    assert cost.mapping is not None
+    if cost.gap_percent == 0:
+        return cost
+    proof = _Proof(problem, cost.mapping, looks)
+    before = float(proof.trial.score[0])
+    if before == -inf:
+        return cost
+    bound, after = proof.bound(), float(proof.trial.score[0])
+    if cost.gap_percent < inf:
+        bound = max(bound, before - log1p(cost.gap_percent / 100))
+    found = cost
+    if after < before - BETTER:
+        mapping = proof.mapping()
+        found = mapped_cost(replace(problem, loop_bounds=mapping.factors), mapping)
+    gap = after - bound
+    percent = 0.0 if gap <= BETTER else 100.0 * (exp(gap) - 1.0)
+    return replace(found, gap_percent=percent)
+
+
+class _Proof:
+    """Bounds of a problem for each way to keep tensors, and the best mapping so far."""
+
+    def __init__(self, problem: MappingProblem, mapping: Mapping, looks: int) -> None:
+        loops, keep = mapping.arrays()
+        setup = problem.setup
+        design, prices = design_and_prices(problem.hardware, problem.sparsity, problem.staged)
+        design = with_free_words(design, problem.free_words)._replace(strict=True)
+        self._setup, self._design, self._prices = setup, design, prices
+        self._nests = nests_of(*(part[None] for part in nest_arrays(problem)))
+        self._room = imperfect_room(len(loops))
+        self._looks = np.array([looks if _may_settle(problem) else 0, 0])
+        self.trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, inf))
+        priced(setup, self.trial, self._room)
+
+    def bound(self) -> float:
+        """Return a score that no mapping is below: that of the best one if it is proven."""
+        ways = self._nests.by_way(self._design, self._prices)
+        least = self._scores(ways[:, 0])
+        known = inf
+        for way in np.argsort(least).tolist():
+            if least[way] >= self.trial.score[0] - BETTER:
+                # so are all that follow
+                break
+            known = min(known, self._bound_of(way, ways[way]))
+        return min(known, float(self.trial.score[0]))
+
+    def _scores(self, costs: Floats) -> Floats:
+        setup, cycles = self._setup, costs[:, 1]
+        scores: Floats = ln_scores(setup.weights, costs[:, 0] + setup.leakage_pj * cycles, cycles)
+        return scores
+
+    def _bound_of(self, way: int, least: Floats) -> float:
+        """Return a bound of what keeps tensors in some way; infinite if nothing is better."""
+        setup, trial = self._setup, self.trial
+        limit = Limit(setup.weights, setup.leakage_pj, float(trial.score[0]))
+        _, rows = self._nests.corners(self._design, self._prices, way, limit)
+        bound = float(self._scores(rows).min())
+        if bound >= trial.score[0] - BETTER:
+            return inf
+        if self._looks[1] < self._looks[0]:
+            kept = ways_to_keep(self._design)[way]
+            trial.tried_keep[:] = np.where(setup.optional, kept.must, setup.allowed)
+            nests = self._nests
+            layer = nests.batch(kept), nests.bounds, nests.windows, least
+            if settle(setup, Bounded(kept, self._prices, *layer), trial, self._room, self._looks):
+                return inf
+        return bound
+
+    def mapping(self) -> Mapping:
+        """Return the best mapping."""
+        pairs = zip(self.trial.best, self.trial.best_keep, strict=True)
+        return Mapping.from_rows([[v[0], v[3], v[1], v[2], k] for v, k in pairs])
+
+
+def _may_settle(problem: MappingProblem) -> bool:
+    """Whether all mappings of a problem are those that are looked at.
+
+    What is unrolled along which axis is no matter, and of loop orders only which tensor stays, but
+    where hops cost energy, arrays fill and drain, or DRAM has rows; and nothing is prescribed.
+    """
+    setup = problem.setup
+    hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
+    rows = setup.extras is not None and bool(setup.extras & DRAM_ROWS)
+    free = replace(problem.constraints, both_axes=True) == UNCONSTRAINED
+    levels = len(setup.fanout) == LEVELS
+    return free and levels and not hops and not rows and setup.fill_drain == NO_FILL
