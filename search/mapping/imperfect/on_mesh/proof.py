@@ -119,8 +119,8 @@ def _limit(search: _Search) -> Limit:
 @helper
 def _longest(search: _Search, n: int, d: int) -> int:
     """Return the largest extent of a tile with which no buffer of the mesh is without work."""
-    bound, over = search.setup.bounds[d], search.some.over[n, d]
-    return int(bound if over == 1 else (bound - 1) // (over - 1))
+    bound, reach = search.setup.bounds[d], search.some.reach[n, d]
+    return int(bound if reach == 0 else (bound - 1) // reach)
 
 
 @helper

@@ -20,11 +20,14 @@ class Unrolled(NamedTuple):
 
     Attributes:
         over: int64[n, 8], of each dimension.
+        reach: int64[n, 8], tiles before those of the last child along the outer axis: a child has
+            no work where these cover the bound.
         axes: int64[n, 2, 8], along each axis.
         steps: float64[n], that a mapping takes at the least then.
     """
 
     over: Ints
+    reach: Ints
     axes: Ints
     steps: Floats
 
@@ -56,25 +59,27 @@ def steps_of(bounds: Ints, over: Ints) -> float:
 
 
 @helper
-def _known(over: Ints, count: int) -> bool:
-    """Whether what stands at ``over[count]`` stands before it, too."""
+def _known(some: Unrolled, count: int) -> bool:
+    """Whether what stands at number ``count`` stands before it, too."""
     for n in range(count):
         same = True
         for d in range(8):
-            same = same and over[n, d] == over[count, d]
+            same = same and some.over[n, d] == some.over[count, d]
+            same = same and some.reach[n, d] == some.reach[count, d]
         if same:
             return True
     return False
 
 
 @helper
-def _multiply(setup: KernelInputs, axes: Ints, at: int, over: Ints) -> bool:
+def _multiply(setup: KernelInputs, some: Unrolled, at: int) -> bool:
     """Set what both axes unroll together; whether they may."""
     for d in range(8):
-        along_x, along_y = axes[at, X, d], axes[at, Y, d]
+        along_x, along_y = some.axes[at, X, d], some.axes[at, Y, d]
         if along_x > 1 and along_y > 1 and setup.both_axes == 0:
             return False
-        over[at, d] = along_x * along_y
+        some.over[at, d] = along_x * along_y
+        some.reach[at, d] = (along_y - 1) * along_x if along_y > 1 else along_x - 1
     return True
 
 
@@ -84,27 +89,25 @@ def unrolled(setup: KernelInputs, most: float) -> tuple[bool, Unrolled]:
 
     What is the same of each dimension, along whichever axis, is there once.
     """
-    over, axes, steps = (
-        np.ones((MOST + 1, 8), np.int64),
-        np.ones((MOST + 1, 2, 8), np.int64),
-        np.empty(MOST + 1),
-    )
-    count, across = 0, float(setup.fanout[MESH, Y])
-    x, y = np.ones(8, np.int64), np.ones(8, np.int64)
+    ones, room = np.ones((4, MOST + 1, 8), np.int64), np.ones((MOST + 1, 2, 8), np.int64)
+    some, count = Unrolled(ones[0], ones[1], room, np.empty(MOST + 1)), 0
+    x, y, across = ones[2, 0], ones[3, 0], float(setup.fanout[MESH, Y])
     while True:
         # the other axis saves no more steps than it has children
         may = steps_of(setup.bounds, x) <= most * across
-        y[:] = 1
+        for d in range(8):
+            y[d] = 1
         while may:
             for d in range(8):
-                axes[count, X, d], axes[count, Y, d] = x[d], y[d]
-            if _multiply(setup, axes, count, over):
-                steps[count] = steps_of(setup.bounds, over[count])
-                if steps[count] <= most and not _known(over, count):
+                some.axes[count, X, d], some.axes[count, Y, d] = x[d], y[d]
+            if _multiply(setup, some, count):
+                some.steps[count] = steps_of(setup.bounds, some.over[count])
+                if some.steps[count] <= most and not _known(some, count):
                     if count == MOST:
-                        return False, Unrolled(over[:0], axes[:0], steps[:0])
+                        return False, some
                     count += 1
             may = _next(setup, Y, y)
         if not _next(setup, X, x):
-            order = np.argsort(steps[:count])
-            return True, Unrolled(over[order], axes[order], steps[order])
+            order = np.argsort(some.steps[:count])
+            sides = some.over[order], some.reach[order], some.axes[order]
+            return True, Unrolled(sides[0], sides[1], sides[2], some.steps[order])
