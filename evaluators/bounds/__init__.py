@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         without_dram_cycles as without_dram_cycles,
     )
     from .layer_kernel import LayerBatch as LayerBatch, layer_costs as layer_costs
-    from .level_capacity import Design as Design
+    from .level_capacity import Design as Design, design_of as design_of
     from .needed_outputs import needed as needed, touched as touched
     from .network.plans import (
         NetworkBound as NetworkBound,

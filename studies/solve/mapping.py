@@ -19,9 +19,11 @@ from archloom.search.mapping.exact import covered, prove
 from archloom.search.mapping.imperfect import (
     FIRST,
     FURTHER,
+    LOOKS,
     Imperfect,
     best_further,
     best_imperfect,
+    settled,
 )
 from archloom.space import Infeasible
 from archloom.space.mapping import Mapping
@@ -226,11 +228,25 @@ def _imperfect(problem: MappingProblem, exact: Solution, effort: MappingEffort) 
     return searched(problem, min(effort.evaluations, FIRST)).cost
 
 
+def _settled(
+    problem: MappingProblem, cost: LayerCost, effort: MappingEffort, spent: float
+) -> tuple[LayerCost, bool]:
+    """Return a mapping, or a better one, with what can be proven of it, and whether somebody
+    stopped that.
+
+    It takes the seconds that are left, or looks that take as long as the evaluations.
+    """
+    looks = UNLIMITED if effort.evaluations == UNLIMITED else LOOKS * effort.evaluations
+    with deadline(effort.seconds - spent) as stop:
+        return stoppable(lambda: settled(problem, cost, looks, stop), stop, lambda: None)
+
+
 def any_factors(problem: MappingProblem, exact: Solution, effort: MappingEffort) -> Solution:
     """Return the best mapping with factors of any size, from the one with exact factors."""
     began = process_time()
     found = _imperfect(problem, exact, effort)
-    spent = exact.cpu_s + process_time() - began
+    found, interrupted = _settled(problem, found, effort, exact.cpu_s + process_time() - began)
+    spent, exact = exact.cpu_s + process_time() - began, replace(exact, interrupted=interrupted)
     if found.mapping == exact.mapping:
         return replace(exact, gap_percent=found.gap_percent, cpu_s=spent, exact=exact)
     cycles = float(found.latency_cycles)

@@ -4,7 +4,7 @@ Read ``search.py``: it begins at the best mapping with exact factors. ``mesh_ste
 fewest steps on a mesh, a bound and where to look; ``enumeration.py`` prices all mappings of a small
 problem, which is a proof, one after another (``trial.py``). ``nearby.py`` improves a mapping that
 is known, whatever found it. ``further.py`` is what a larger budget buys: descents from many starts
-(``descents.py``, ``draws.py``).
+(``descents.py``, ``draws.py``), and proofs on designs with one mesh of buffers (``on_mesh``).
 """
 
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ends as ends,
     )
     from .nearby import best_nearby as best_nearby
+    from .on_mesh.settle import LOOKS as LOOKS, settled as settled
     from .search import Imperfect as Imperfect, best_imperfect as best_imperfect
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -16,6 +16,7 @@ from archloom.space.mapping import Mapping
 
 from ..objectives import ln_scores
 from .descents import Descents, may_descend
+from .on_mesh import LOOKS, settled
 from .search import WORTH_IT, Imperfect
 
 #: evaluations of the first round: those of a trial
@@ -63,11 +64,12 @@ def best_further(
     while True:
         if descents is not None and _worth_it(problem, best.cost):
             best.take(descents.run(_mapping(best.cost), size // SHARE))
+        best.settle(size)
         size *= GROWTH
-        if size > evaluations:
+        if size > evaluations or best.proven:
             break
         best.search(searched, size)
-    if size < GROWTH * evaluations:
+    if size < GROWTH * evaluations and not best.proven:
         # less than a round: what a larger budget finds must not depend on it
         best.search(searched, evaluations)
     return best.result(descents is None or descents.ended)
@@ -114,6 +116,17 @@ class _Best:
         self._bound = max(self._bound, self._bound_of(found.cost))
         self._take(found.cost)
 
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is better."""
+        return self.cost.gap_percent == 0
+
+    def settle(self, evaluations: int) -> None:
+        """Look at all mappings that may be better, as long as so many evaluations take."""
+        found = settled(self._problem, self.cost, LOOKS * evaluations)
+        self._bound = max(self._bound, self._bound_of(found))
+        self._take(found)
+
     def take(self, mapping: Mapping) -> None:
         """Take a mapping of a descent for the best if it is."""
         self._take(mapped_cost(replace(self._problem, loop_bounds=mapping.factors), mapping))
@@ -127,6 +140,5 @@ class _Best:
 
     def result(self, ended: bool) -> Imperfect:
         """Return what is known; ``ended``: whether descents have nowhere else to begin."""
-        return Imperfect(
-            self.cost, self._settled and (ended or not _worth_it(self._problem, self.cost))
-        )
+        all_tried = self._settled and (ended or not _worth_it(self._problem, self.cost))
+        return Imperfect(self.cost, self.proven or all_tried)

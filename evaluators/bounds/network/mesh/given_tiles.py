@@ -124,13 +124,14 @@ def _inputs(on: OnMesh, further: Further, stays: int) -> float:
     bounds, rows = on.counted.bounds, on.outside.rows
     channels = float(bounds[N]) * bounds[G] * bounds[C]
     if stays == WEIGHTS:
-        return channels * _rows(on, further, OF_KERNEL, 0) * _rows(on, further, OF_KERNEL, 1)
+        taps = _rows(on, further, OF_KERNEL, 0) * _rows(on, further, OF_KERNEL, 1)
+        return float(channels * taps)
     high, wide = _rows(on, further, OF_OUTPUTS, 0), _rows(on, further, OF_OUTPUTS, 1)
     if stays == OUTPUTS:
-        return channels * high * wide
+        return float(channels * high * wide)
     # windows slide along rows or along columns
     all_high, all_wide = rows[OF_OUTPUTS, 0, bounds[P]], rows[OF_OUTPUTS, 1, bounds[Q]]
-    return channels * min(high * min(wide, all_wide), min(high, all_high) * wide)
+    return float(channels * min(high * min(wide, all_wide), min(high, all_high) * wide))
 
 
 @helper

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints
+from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import Design, LayerBatch, Prices
 from archloom.evaluators.bounds.network.mesh import (
     Further,
@@ -47,6 +47,9 @@ from ..nearby import BETTER
 from ..trial import Trial, copy_mapping, cover, price
 from .tiles import fits_in, largest_in, next_extent
 from .unrolled import MESH, Unrolled, unrolled
+
+#: looks that pricing a mapping counts for
+PRICE: Final = 16
 
 #: levels of a design that is searched: buffers of the mesh, the one around it, and DRAM
 LEVELS: Final = 3
@@ -89,6 +92,7 @@ class _Search(NamedTuple):
             mesh, and one in those around it.
         beyond: float64[3], scratch.
         looks: int64[2], how many there may be, and how many there were.
+        stop: uint8[1], set from elsewhere where there are to be no more.
     """
 
     setup: KernelInputs
@@ -107,6 +111,7 @@ class _Search(NamedTuple):
     pairs: Ints
     beyond: Floats
     looks: Ints
+    stop: Flags
 
 
 @helper
@@ -306,7 +311,7 @@ def _price(search: _Search, n: int) -> None:
             inner += 1
             if not _may_stay(search):
                 continue
-            search.looks[1] += 1
+            search.looks[1] += PRICE
             score = price(search.setup, loops, trial.tried_keep, search.room)
             if score < trial.score[0]:
                 copy_mapping(loops, trial.tried_keep, trial.best, trial.best_keep)
@@ -324,7 +329,7 @@ def _look_around(search: _Search, n: int, used: float, start: float) -> bool:
     if not _any_around(search, used, start):
         return True
     while i >= 0:
-        if search.looks[1] > search.looks[0]:
+        if search.looks[1] > search.looks[0] or search.stop[0]:
             return False
         if i == 8:
             _price(search, n)
@@ -350,7 +355,7 @@ def _look_inside(search: _Search, n: int, start: float) -> bool:
         used *= over[d]
         tile[d] = 0
     while i >= 0:
-        if search.looks[1] > search.looks[0]:
+        if search.looks[1] > search.looks[0] or search.stop[0]:
             return False
         if i == 8:
             if not _look_around(search, n, used, start):
@@ -383,7 +388,12 @@ def _most_cycles(setup: KernelInputs, energy: float, cycles: float, best: float)
 
 @compiled(brief=True)
 def settle(
-    setup: KernelInputs, bounded: Bounded, trial: Trial, room: ImperfectRoom, looks: Ints
+    setup: KernelInputs,
+    bounded: Bounded,
+    trial: Trial,
+    room: ImperfectRoom,
+    looks: Ints,
+    stop: Flags,
 ) -> bool:
     """Look at all mappings that may be better than the best of ``trial`` and keep what
     ``trial.tried_keep`` says; keep the best up to date.
@@ -394,6 +404,7 @@ def settle(
         trial: the best mapping.
         room: scratch space.
         looks: int64[2], how many looks there may be, and how many there were, which is added to.
+        stop: uint8[1], set from elsewhere where it is to end.
 
     Returns:
         Whether these were all; not if the design has no such mesh, or there are too many.
@@ -415,7 +426,7 @@ def settle(
         few[d] = smallest_from(setup, d) <= 3 * MESH + 2
     none, pairs = np.zeros((3, 8), np.int64), np.zeros((3, 3), np.int64)
     what, tiles = (setup, trial, room, on, given, further), (none[0], none[1], none[2])
-    search = _Search(*what, some, window, order, few, *tiles, pairs, np.empty(3), looks)
+    search = _Search(*what, some, window, order, few, *tiles, pairs, np.empty(3), looks, stop)
     for n in range(len(some.steps)):
         start = max(least[0, 1], some.steps[n] * bounded.prices.busy)
         # those that follow take no fewer steps

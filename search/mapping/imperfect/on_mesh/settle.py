@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 from math import exp, inf, log1p
+from typing import Final
 
 import numpy as np
 
-from archloom.evaluators import Floats
+from archloom.evaluators import Flags, Floats
 from archloom.evaluators.bounds import (
     design_and_prices,
+    design_of,
     nest_arrays,
     nests_of,
     ways_to_keep,
-    with_free_words,
 )
 from archloom.evaluators.bounds.network.mesh import Limit
 from archloom.evaluators.loopnest import (
@@ -22,26 +23,35 @@ from archloom.evaluators.loopnest import (
     mapped_cost,
 )
 from archloom.evaluators.loopnest.imperfect import imperfect_room
-from archloom.space.mapping import UNCONSTRAINED, Mapping
+from archloom.space.mapping import Mapping
 
 from ...objectives import ln_scores
 from ..nearby import BETTER, priced
 from ..trial import Trial
 from .proof import LEVELS, Bounded, settle
 
+#: looks at tiles that take as long as an evaluation of the searches, about
+LOOKS: Final = 8
 
-def settled(problem: MappingProblem, cost: LayerCost, looks: int) -> LayerCost:
+#: never set
+_GO_ON: Final = np.zeros(1, np.uint8)
+
+
+def settled(
+    problem: MappingProblem, cost: LayerCost, looks: int, stop: Flags = _GO_ON
+) -> LayerCost:
     """Return the best mapping that is known of a problem, with what is proven of it.
 
     Args:
         problem: with the layer's own bounds.
         cost: of a mapping of it, with the gap that is known.
         looks: at tiles, at most, to find all mappings that may be better; 0 for bounds alone.
+        stop: uint8[1], which another thread may set: no more looks then.
     """
     assert cost.mapping is not None
     if cost.gap_percent == 0:
         return cost
-    proof = _Proof(problem, cost.mapping, looks)
+    proof = _Proof(problem, cost.mapping, looks, stop)
     before = float(proof.trial.score[0])
     if before == -inf:
         return cost
@@ -60,14 +70,16 @@ def settled(problem: MappingProblem, cost: LayerCost, looks: int) -> LayerCost:
 class _Proof:
     """Bounds of a problem for each way to keep tensors, and the best mapping so far."""
 
-    def __init__(self, problem: MappingProblem, mapping: Mapping, looks: int) -> None:
+    def __init__(self, problem: MappingProblem, mapping: Mapping, looks: int, stop: Flags) -> None:
         loops, keep = mapping.arrays()
         setup = problem.setup
-        design, prices = design_and_prices(problem.hardware, problem.sparsity, problem.staged)
-        design = with_free_words(design, problem.free_words)._replace(strict=True)
+        _, prices = design_and_prices(problem.hardware, problem.sparsity, problem.staged)
+        # constraints may say what levels keep, and a fusion group takes a part of the buffer
+        design = design_of(setup)._replace(strict=True)
         self._setup, self._design, self._prices = setup, design, prices
         self._nests = nests_of(*(part[None] for part in nest_arrays(problem)))
         self._room = imperfect_room(len(loops))
+        self._stop = stop
         self._looks = np.array([looks if _may_settle(problem) else 0, 0])
         self.trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, inf))
         priced(setup, self.trial, self._room)
@@ -102,7 +114,8 @@ class _Proof:
             trial.tried_keep[:] = np.where(setup.optional, kept.must, setup.allowed)
             nests = self._nests
             layer = nests.batch(kept), nests.bounds, nests.windows, least
-            if settle(setup, Bounded(kept, self._prices, *layer), trial, self._room, self._looks):
+            bounded = Bounded(kept, self._prices, *layer)
+            if settle(setup, bounded, trial, self._room, self._looks, self._stop):
                 return inf
         return bound
 
@@ -116,11 +129,12 @@ def _may_settle(problem: MappingProblem) -> bool:
     """Whether all mappings of a problem are those that are looked at.
 
     What is unrolled along which axis is no matter, and of loop orders only which tensor stays, but
-    where hops cost energy, arrays fill and drain, or DRAM has rows; and nothing is prescribed.
+    where hops cost energy, arrays fill and drain, or DRAM has rows. Constraints may say what levels
+    keep and what may be unrolled.
     """
     setup = problem.setup
     hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
     rows = setup.extras is not None and bool(setup.extras & DRAM_ROWS)
-    free = replace(problem.constraints, both_axes=True) == UNCONSTRAINED
+    prescribed = bool((setup.fixed > 1).any() or setup.within.any()) or setup.ranks.shape[1] > 0
     levels = len(setup.fanout) == LEVELS
-    return free and levels and not hops and not rows and setup.fill_drain == NO_FILL
+    return levels and not (prescribed or hops or rows) and setup.fill_drain == NO_FILL

@@ -8,11 +8,15 @@ from archloom.evaluators import Floats, Ints
 from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import KernelInputs, X, Y
 
-#: what is unrolled, told apart by its product, at most
-MOST: Final = 4096
-
 #: level whose children are the mesh
 MESH: Final = 1
+
+#: what is unrolled, told apart, at most, and pairs of what both axes unroll that are looked at
+_MOST: Final = 1 << 16
+_MOST_PAIRS: Final = 1 << 22
+
+#: how many there is room for at first
+_FEW: Final = 1 << 9
 
 
 class Unrolled(NamedTuple):
@@ -50,7 +54,7 @@ def _next(setup: KernelInputs, axis: int, factors: Ints) -> bool:
 
 
 @helper
-def steps_of(bounds: Ints, over: Ints) -> float:
+def _steps(bounds: Ints, over: Ints) -> float:
     """Return the steps that a mapping takes at the least which unrolls so much."""
     steps = 1.0
     for d in range(8):
@@ -59,28 +63,54 @@ def steps_of(bounds: Ints, over: Ints) -> float:
 
 
 @helper
-def _known(some: Unrolled, count: int) -> bool:
-    """Whether what stands at number ``count`` stands before it, too."""
-    for n in range(count):
-        same = True
+def _place(some: Unrolled, table: Ints, at: int) -> int:
+    """Return where in a table of numbers the one stands that is the same as number ``at``, or where
+    it may be put."""
+    key = 0
+    for d in range(8):
+        key = key * 0x5851F42D4C957F2D + some.over[at, d] * 8191 + some.reach[at, d]
+    place = (key >> 20) & (len(table) - 1)
+    while table[place] >= 0:
+        same, other = True, table[place]
         for d in range(8):
-            same = same and some.over[n, d] == some.over[count, d]
-            same = same and some.reach[n, d] == some.reach[count, d]
+            same = same and some.over[other, d] == some.over[at, d]
+            same = same and some.reach[other, d] == some.reach[at, d]
         if same:
-            return True
-    return False
+            return place
+        place = (place + 1) & (len(table) - 1)
+    return place
 
 
 @helper
-def _multiply(setup: KernelInputs, some: Unrolled, at: int) -> bool:
+def _set(setup: KernelInputs, some: Unrolled, at: int, x: Ints, y: Ints) -> bool:
     """Set what both axes unroll together; whether they may."""
     for d in range(8):
-        along_x, along_y = some.axes[at, X, d], some.axes[at, Y, d]
-        if along_x > 1 and along_y > 1 and setup.both_axes == 0:
+        if x[d] > 1 and y[d] > 1 and setup.both_axes == 0:
             return False
-        some.over[at, d] = along_x * along_y
-        some.reach[at, d] = (along_y - 1) * along_x if along_y > 1 else along_x - 1
+        some.axes[at, X, d], some.axes[at, Y, d] = x[d], y[d]
+        some.over[at, d] = x[d] * y[d]
+        some.reach[at, d] = (y[d] - 1) * x[d] if y[d] > 1 else x[d] - 1
+    some.steps[at] = _steps(setup.bounds, some.over[at])
     return True
+
+
+@allocating
+def _first(some: Unrolled, count: int, size: int) -> Unrolled:
+    """Return the first of what is unrolled, with room for ``size``."""
+    over, reach = np.ones((size, 8), np.int64), np.ones((size, 8), np.int64)
+    axes, steps = np.ones((size, 2, 8), np.int64), np.empty(size)
+    over[:count], reach[:count] = some.over[:count], some.reach[:count]
+    axes[:count], steps[:count] = some.axes[:count], some.steps[:count]
+    return Unrolled(over, reach, axes, steps)
+
+
+@allocating
+def _table_of(some: Unrolled, count: int) -> Ints:
+    """Return a table of those that there are, with room for as many as there is room for."""
+    table = np.full(4 * len(some.steps), -1)
+    for n in range(count):
+        table[_place(some, table, n)] = n
+    return table
 
 
 @allocating
@@ -89,24 +119,30 @@ def unrolled(setup: KernelInputs, most: float) -> tuple[bool, Unrolled]:
 
     What is the same of each dimension, along whichever axis, is there once.
     """
-    ones, room = np.ones((4, MOST + 1, 8), np.int64), np.ones((MOST + 1, 2, 8), np.int64)
-    some, count = Unrolled(ones[0], ones[1], room, np.empty(MOST + 1)), 0
-    x, y, across = ones[2, 0], ones[3, 0], float(setup.fanout[MESH, Y])
+    none = np.ones((1, 8), np.int64)
+    some = _first(Unrolled(none, none, np.ones((1, 2, 8), np.int64), np.empty(1)), 0, _FEW)
+    table, count, pairs = _table_of(some, 0), 0, 0
+    x, y, across = np.ones(8, np.int64), np.ones(8, np.int64), float(setup.fanout[MESH, Y])
     while True:
         # the other axis saves no more steps than it has children
-        may = steps_of(setup.bounds, x) <= most * across
+        may = _steps(setup.bounds, x) <= most * across
         for d in range(8):
             y[d] = 1
         while may:
-            for d in range(8):
-                some.axes[count, X, d], some.axes[count, Y, d] = x[d], y[d]
-            if _multiply(setup, some, count):
-                some.steps[count] = steps_of(setup.bounds, some.over[count])
-                if some.steps[count] <= most and not _known(some, count):
-                    if count == MOST:
-                        return False, some
+            pairs += 1
+            if _set(setup, some, count, x, y) and some.steps[count] <= most:
+                place = _place(some, table, count)
+                if table[place] < 0:
+                    table[place] = count
                     count += 1
+                if count == len(some.steps):
+                    if count == _MOST:
+                        return False, some
+                    some = _first(some, count, 2 * count)
+                    table = _table_of(some, count)
             may = _next(setup, Y, y)
+        if pairs > _MOST_PAIRS:
+            return False, some
         if not _next(setup, X, x):
             order = np.argsort(some.steps[:count])
             sides = some.over[order], some.reach[order], some.axes[order]
