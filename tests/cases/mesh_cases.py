@@ -114,12 +114,15 @@ def small_mesh_problem(seed: int) -> MappingProblem:
     ]
     padding = tuple(int(rng.integers(0, taps)) for taps in bounds[6:])
     sizes = [max(1, size - 2 * pad) for size, pad in zip(sizes, padding, strict=True)]
+    buffer = problem.hardware.fusion_level
+    parted = buffer is not None and rng.random() < 0.3
     weights = pick(rng, ((1.0, 1.0), (1.0, 1.0), (1.0, 0.0), (2.0, 1.0)))
     return replace(
         problem,
         bounds=tuple(bounds),
         padding=padding,
         input_size=tuple(sizes),
+        free_words=int(rng.integers(4, 60)) if parted else None,
         weights=weights if rng.random() < 0.5 else (1.0, 1.0),
         constraints=replace(problem.constraints, both_axes=bool(rng.random() < 0.7)),
     )

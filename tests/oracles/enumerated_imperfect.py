@@ -64,18 +64,19 @@ def imperfect_tilings(setup: KernelInputs, most: int) -> Int | None:
 
 @compiled
 def _least(setup, loops, keep, room):
-    """Least energy x latency of ``loops[B, L, 4, 8]``, with the chip's leakage."""
-    least = np.inf
+    """Least objective of ``loops[B, L, 4, 8]``, with the chip's leakage."""
+    least, (a, b) = np.inf, setup.weights
     for i in range(loops.shape[0]):
         _, energy, chip, dram = evaluate_imperfect(setup, loops[i], keep, room)
         cycles = max(chip, dram)
         if cycles < np.inf:
-            least = min(least, (energy + setup.leakage_pj * cycles) * cycles)
+            least = min(least, (energy + setup.leakage_pj * cycles) ** a * cycles**b)
     return least
 
 
-def least_edp(setup: KernelInputs, most: int) -> float | None:
-    """Return the least energy x latency of all mappings; None if there are more than ``most``."""
+def least_objective(setup: KernelInputs, most: int) -> float | None:
+    """Return the least energy and latency to the powers of the setup, multiplied, of all mappings;
+    None if there are more than ``most``."""
     tiled = imperfect_tilings(setup, most)
     if tiled is None:
         return None

@@ -13,7 +13,7 @@ from archloom.search.mapping.mapper import Mapper
 
 from ....cases.small_problems import awkward_filled
 from ....cases.sweeps import sweep
-from ....oracles.enumerated_imperfect import least_edp
+from ....oracles.enumerated_imperfect import least_objective
 
 #: mappings of a problem at most that is listed, and evaluations that prove its best one
 MOST, PLENTY, USUAL = 20_000, 10**7, 100_000
@@ -44,7 +44,7 @@ def test_the_best_is_that_of_all_mappings_and_proven(block: int) -> None:
     modes, number = [], 1000 * block
     while len(modes) < 20:
         problem = awkward_filled(number)
-        least, number = least_edp(problem.setup, MOST), number + 1
+        least, number = least_objective(problem.setup, MOST), number + 1
         if least is None:
             continue
         modes.append(problem.hardware.effects.fill_drain)

@@ -22,7 +22,7 @@ from archloom.space.workload.layer import Layer
 from ....cases.small_chips import small_problem
 from ....cases.small_problems import awkward_problem
 from ....cases.sweeps import sweep
-from ....oracles.enumerated_imperfect import least_edp
+from ....oracles.enumerated_imperfect import least_objective
 
 EDGE = {"pe_x": 14, "pe_y": 12, "weight_spad_bytes": 128, "input_spad_bytes": 32}
 EDGE |= {"output_spad_bytes": 32, "dram_channels": 2, "clock_mhz": 400, "l2_kib": 32}
@@ -82,7 +82,7 @@ def test_descents_alone_find_the_best_of_all_mappings_of_small_problems() -> Non
     compared, same = 0, 0
     for seed in range(80):
         problem = awkward_problem(seed)
-        least = least_edp(problem.setup, 20_000) if may_descend(problem) else None
+        least = least_objective(problem.setup, 20_000) if may_descend(problem) else None
         if least is None:
             continue
         begin = found(problem, 1).mapping

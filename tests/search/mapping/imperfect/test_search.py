@@ -23,7 +23,7 @@ from archloom.space.workload.layer import Layer
 
 from ....cases.small_problems import awkward_problem
 from ....cases.sweeps import sweep
-from ....oracles.enumerated_imperfect import least_edp
+from ....oracles.enumerated_imperfect import least_objective
 
 #: mappings of a problem at most that is listed, and evaluations that prove its best one
 MOST, PLENTY, USUAL = 20_000, 10**7, 100_000
@@ -43,7 +43,7 @@ def test_the_best_is_that_of_all_mappings_and_proven(block: int) -> None:
     done, number = 0, 1000 * block
     while done < 20:
         problem = awkward_problem(number)
-        least, number = least_edp(problem.setup, MOST), number + 1
+        least, number = least_objective(problem.setup, MOST), number + 1
         if least is None:
             continue
         done += 1
@@ -61,7 +61,7 @@ def test_the_best_is_that_of_all_mappings_and_proven(block: int) -> None:
 def test_a_longer_loop_inside_children_may_leave_a_shorter_last_step() -> None:
     """13 rows for two children: tiles of 6, 6 and 1 take 7 rows of time, of 5, 5 and 3 take 8."""
     problem = awkward_problem(16018)
-    least, cost = least_edp(problem.setup, MOST), found(problem, PLENTY)
+    least, cost = least_objective(problem.setup, MOST), found(problem, PLENTY)
     assert least is not None
     assert cost.gap_percent == 0
     assert objective(problem, cost) == pytest.approx(least, rel=1e-6)
@@ -72,7 +72,7 @@ def test_a_longer_loop_inside_children_may_leave_a_shorter_last_step() -> None:
 def test_a_listed_problem_has_the_mappings_that_exact_factors_have_and_more() -> None:
     for number in range(0, 400, 7):
         problem = awkward_problem(number)
-        least = least_edp(problem.setup, MOST)
+        least = least_objective(problem.setup, MOST)
         if least is not None:
             exact = found(problem, USUAL, "exact")
             assert least <= objective(problem, exact) * (1 + 1e-6)
