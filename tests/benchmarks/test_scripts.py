@@ -112,6 +112,7 @@ RUNS: Final = {
     "mapping/dram_pricing": ["--rounds 1"],
     "mapping/exact_mapping": ["cases.jsonl --objective energy"],
     "mapping/further_mappings": ["--designs eyeriss --networks tiny_cnn --every 3"],
+    "mapping/proofs_on_mesh": ["--designs eyeriss --networks tiny_cnn --every 3 --looks 10000"],
     "mapping/imperfect_factors": [
         "--repeat 1 --evaluations 64 --designs eyeriss --networks tiny_cnn awkward"
     ],
