@@ -22,11 +22,15 @@ if TYPE_CHECKING:
         further_pj as further_pj,
         room_for_tiles as room_for_tiles,
     )
-    from .limit import NO_LIMIT as NO_LIMIT, Limit as Limit, below as below
+    from .limit import (
+        NO_LIMIT as NO_LIMIT,
+        Limit as Limit,
+        below as below,
+        least_score as least_score,
+    )
     from .mesh_layer import (
         OnMesh as OnMesh,
         may_be_bounded as may_be_bounded,
-        mesh_of as mesh_of,
         on_mesh as on_mesh,
     )
 else:

@@ -42,7 +42,13 @@ def limit_pj(limit: Limit, cycles: float) -> float:
 
 
 @helper
+def least_score(limit: Limit, energy: float, cycles: float) -> float:
+    """Return a score that no mapping is below which takes so much or more."""
+    least = (1 - ROUNDING) * energy, np.ceil((1 - ROUNDING) * cycles)
+    return float(_score(limit.weights, limit.leakage_pj, *least))
+
+
+@helper
 def below(limit: Limit, energy: float, cycles: float) -> bool:
     """Whether the score of a mapping that takes so much or more may be below the limit."""
-    least = (1 - ROUNDING) * energy, np.ceil((1 - ROUNDING) * cycles)
-    return bool(_score(limit.weights, limit.leakage_pj, *least) < limit.score)
+    return least_score(limit, energy, cycles) < limit.score

@@ -1,8 +1,9 @@
 """Proofs of mappings with factors of any size, on designs with one mesh of private buffers.
 
 Read ``settle.py``: it asks, for each way to keep tensors, for a bound, and where that is below the
-best mapping, for all mappings that may be better (``proof.py``). ``unrolled.py`` lists what a mesh
-may unroll, ``tiles.py`` has what fits in buffers.
+best mapping, for all mappings that may be better (``proof.py``). ``choices.py`` says whether what
+is chosen of a mapping may be better, ``unrolled.py`` lists what a mesh may unroll, ``tiles.py`` has
+what fits in buffers.
 """
 
 from typing import TYPE_CHECKING

@@ -115,8 +115,8 @@ class _Proof:
             nests = self._nests
             layer = nests.batch(kept), nests.bounds, nests.windows, least
             bounded = Bounded(kept, self._prices, *layer)
-            if settle(setup, bounded, trial, self._room, self._looks, self._stop):
-                return inf
+            left = settle(setup, bounded, trial, self._room, self._looks, self._stop)
+            bound = max(bound, float(left))
         return bound
 
     def mapping(self) -> Mapping:
