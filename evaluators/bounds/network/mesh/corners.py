@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import allocating, compiled, copy_row, helper
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
+from archloom.evaluators.jit import allocating, compiled, helper
 
 from ....arrays import Floats, Ints
 from ...layer_kernel import CYCLES, ENERGY_PJ, LayerBatch
@@ -24,7 +23,7 @@ from .moved_words import GROUP, Counted, ListedTiles, Tables, list_tiles, look_u
 from .outer_tiles import Outside, same_part_pj
 from .private_tiles import Room, tiles_that_stay
 from .unrollings import LONGER, steps_of, unrollings
-from .word_costs import I_FILL, KINDS, O_AGAIN, W_FILL, Forms, I, O, W, fill_kinds, priced
+from .word_costs import KINDS, Forms, come_so_often, fill_kinds, priced
 
 #: how finely mappings are told apart by cycles
 _BINS: Final = 64
@@ -101,14 +100,8 @@ def _adds(found: Floats, ends: tuple[float, float], energy: float, cycles: float
 def _come_again(costs: _Costs, counted: Counted, kinds: Floats, times: Floats) -> float:
     """Let all words of each tensor cross the mesh so many times, or as often as they do; return the
     energy that this takes beside what ``kinds`` do."""
-    own, once, prices = costs.own, counted.once, costs.forms.prices
-    copy_row(own, kinds)
-    own[W] = max(own[W], once[WEIGHTS] * times[WEIGHTS])
-    own[W_FILL] = max(own[W_FILL], own[W])
-    own[I] = max(own[I], once[INPUTS] * times[INPUTS])
-    own[I_FILL] = max(own[I_FILL], own[I])
-    own[O] = max(own[O], counted.every[OUTPUTS] * times[OUTPUTS])
-    own[O_AGAIN] = max(own[O_AGAIN], own[O] - counted.every[OUTPUTS])
+    own, prices = costs.own, costs.forms.prices
+    come_so_often(counted, kinds, times, own)
     more = 0.0
     for k in range(KINDS):
         more += prices[0, k] * (own[k] - kinds[k])

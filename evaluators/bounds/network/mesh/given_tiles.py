@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import allocating, copy_row, helper
+from archloom.evaluators.jit import allocating, helper
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from ....arrays import Floats, Ints
@@ -16,7 +16,7 @@ from ...layer_work import OF_KERNEL, OF_OUTPUTS
 from ...traffic import AGAIN, pay
 from .mesh_layer import OnMesh
 from .moved_words import count_words
-from .word_costs import I_FILL, KINDS, O_AGAIN, W_FILL, I, O, W, fill_kinds, priced
+from .word_costs import KINDS, come_so_often, fill_kinds, priced
 
 
 class Given(NamedTuple):
@@ -157,13 +157,6 @@ def come_again(
 ) -> tuple[float, float]:
     """Return energy and cycles of a tile, as :func:`bound_tiles` does, if all words of each tensor
     cross the mesh as often as tiles further out make them."""
-    own, once, times = further.kinds, on.counted.once, further.times
-    copy_row(own, given.kinds[stays])
-    own[W] = max(own[W], once[WEIGHTS] * times[WEIGHTS])
-    own[W_FILL] = max(own[W_FILL], own[W])
-    own[I] = max(own[I], once[INPUTS] * times[INPUTS])
-    own[I_FILL] = max(own[I_FILL], own[I])
-    own[O] = max(own[O], on.counted.every[OUTPUTS] * times[OUTPUTS])
-    own[O_AGAIN] = max(own[O_AGAIN], own[O] - on.counted.every[OUTPUTS])
-    energy, cycles = priced(on.layer, on.forms, own, used, start)
+    come_so_often(on.counted, given.kinds[stays], further.times, further.kinds)
+    energy, cycles = priced(on.layer, on.forms, further.kinds, used, start)
     return energy, cycles

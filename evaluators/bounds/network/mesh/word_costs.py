@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import allocating, helper
+from archloom.evaluators.jit import allocating, copy_row, helper
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, R, S
 
 from ....arrays import Floats, Ints
@@ -102,6 +102,20 @@ def fill_kinds(
     kinds[I_FILL] = max(words[INPUTS], fills[INPUTS])
     kinds[O_FILL] = max(0.0, fills[OUTPUTS] - own)
     kinds[SUMS] = max(0.0, layer.work.macs - own)
+
+
+@helper
+def come_so_often(counted: Counted, kinds: Floats, times: Floats, own: Floats) -> None:
+    """Fill ``own[8]`` with words of each kind if all words of each tensor cross the mesh ``times``,
+    or as often as in ``kinds`` if that is more."""
+    once, every = counted.once, counted.every
+    copy_row(own, kinds)
+    own[W] = max(own[W], once[WEIGHTS] * times[WEIGHTS])
+    own[W_FILL] = max(own[W_FILL], own[W])
+    own[I] = max(own[I], once[INPUTS] * times[INPUTS])
+    own[I_FILL] = max(own[I_FILL], own[I])
+    own[O] = max(own[O], every[OUTPUTS] * times[OUTPUTS])
+    own[O_AGAIN] = max(own[O_AGAIN], own[O] - every[OUTPUTS])
 
 
 @helper

@@ -190,7 +190,8 @@ def settle(
     ``trial.tried_keep`` says; keep the best up to date.
 
     Args:
-        setup: of a problem without constraints, hops or arrays that fill and drain.
+        setup: of a problem without prescribed factors or orders, energy of hops, arrays that fill
+            and drain, or DRAM with rows.
         bounded: the same as bounds see it, for what is kept.
         trial: the best mapping.
         room: scratch space.
