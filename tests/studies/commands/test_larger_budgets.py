@@ -46,6 +46,14 @@ def test_more_evaluations_of_a_case_find_better_mappings(tmp_path, command):
     assert bounds[1:] == pytest.approx(bounds[:2], rel=1e-9)
 
 
+def test_factors_of_any_size_are_proven_on_one_mesh_of_buffers(command):
+    effort = ("--case", "ref-0002", "--json", "--evaluations", "100000")
+    line = command("map", str(FILE), *effort)
+    assert line["proven_optimal"]
+    assert line["gap_percent"] == 0
+    assert line["lower_bound"] == line["best"]["edp"] < line["exact"]["best"]["edp"]
+
+
 def test_a_schedule_with_more_evaluations_of_each_mapping(command):
     words = ("schedule", "resnet18", "--hardware", "eyeriss", "--fusion", "none", "--json")
     usual, more = (

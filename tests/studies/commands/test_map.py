@@ -398,11 +398,3 @@ def test_a_table_says_what_exact_factors_give(run):
     out = run([awkward(K=61, C=67, P=53, Q=53)], "--evaluations", "100000", say=())[1]
     assert "exact factors" in out
     assert re.search(r"x\d+\.\d+, proven", out)
-
-
-def test_factors_of_any_size_are_proven_on_one_mesh_of_buffers(found):
-    assert CONV["arch"]["name"] == "A1_rf256"
-    (line,) = found([CONV], say=())
-    assert line["proven_optimal"]
-    assert line["gap_percent"] == 0
-    assert line["lower_bound"] == line["best"]["edp"] < line["exact"]["best"]["edp"]
