@@ -184,7 +184,7 @@ def _solved(problem: MappingProblem, effort: MappingEffort) -> Solution:
     except ValueError as error:
         raise UserError(f"{problem.hardware.name}: {error}") from None
     if problem.impossible() is None:
-        warm(problem, effort.search)
+        warm(problem, effort)
     found = solve_compiled(problem, effort)
     if found.interrupted:
         raise KeyboardInterrupt

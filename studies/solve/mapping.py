@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from archloom.evaluators.loopnest import LayerCost, MappingProblem, mapped_cost
 from archloom.search import MAPPING_SEARCHES
-from archloom.search.mapping import MappedLayer, Progress
+from archloom.search.mapping import MappedLayer, Mapper, Progress
 from archloom.search.mapping.exact import covered, prove
 from archloom.search.mapping.imperfect import (
     FIRST,
@@ -23,6 +23,7 @@ from archloom.search.mapping.imperfect import (
     Imperfect,
     best_further,
     best_imperfect,
+    load_kernels,
     settled,
 )
 from archloom.space import Infeasible
@@ -133,17 +134,21 @@ def compiling() -> Iterator[list[float]]:
         yield took
 
 
-def warm(problem: MappingProblem, search: str) -> None:
+def warm(problem: MappingProblem, effort: MappingEffort) -> None:
     """Compile what a search of such a problem runs, on a tiny layer of its kind."""
     tiny = replace(problem, bounds=tuple(min(n, _TINY) for n in problem.bounds))
     if tiny.impossible():
         return
     # without annealing, nothing is found before the exact search has visited all that it has
     prove(tiny, _TINY_EVALUATIONS, warm_up=0)
-    made = MAPPING_SEARCHES[search]()
+    made = MAPPING_SEARCHES[effort.search]()
     # a search that chooses has one part where little proves nothing, and another where much does
     for evaluations in (4, 100, _TINY_EVALUATIONS):
         made.advance(tiny, made.start(tiny, 0), evaluations)
+    if effort.factors != "exact":
+        cost = Mapper(made, _TINY_EVALUATIONS, 0, effort.factors)(tiny)
+        assert isinstance(cost, LayerCost)
+        load_kernels(tiny, cost)
 
 
 def solve(
@@ -172,8 +177,6 @@ def solve(
     exact = replace(running.solution(found), interrupted=interrupted)
     told = (problem.bounds, effort.search, effort.seed, exact.evaluations, exact.cpu_s)
     _LOG.info("loops of %s: search %s, seed %d, %d mappings evaluated, %.2f CPU-s", *told)
-    if effort.factors == "exact" or interrupted or exact.mapping is None:
-        return exact
     return any_factors(problem, exact, effort)
 
 
@@ -182,16 +185,18 @@ def solve_compiled(
     effort: MappingEffort,
     tell: Callable[[MappingProgress], None] = lambda _: None,
 ) -> Solution:
-    """Search a problem as :func:`solve`; again if kernels compiled meanwhile, which took its time.
+    """Search a problem as :func:`solve`; exact factors again if kernels compiled meanwhile, which
+    took their time.
 
     Call :func:`warm` before the first of a kind: a tiny layer does not get everywhere.
     """
+    alone = replace(effort, factors="exact")
     with compiling() as took:
-        found = solve(problem, effort, tell)
+        exact = solve(problem, alone, tell)
     _LOG.debug("kernels took %.2f s to be loaded or compiled", sum(took))
-    if sum(took) > _COMPILED_S and not found.interrupted:
-        return solve(problem, effort, tell)
-    return found
+    if sum(took) > _COMPILED_S and not exact.interrupted:
+        exact = solve(problem, alone, tell)
+    return any_factors(problem, exact, effort)
 
 
 def _exact_with(problem: MappingProblem, effort: MappingEffort, evaluations: int) -> LayerCost:
@@ -242,7 +247,10 @@ def _settled(
 
 
 def any_factors(problem: MappingProblem, exact: Solution, effort: MappingEffort) -> Solution:
-    """Return the best mapping with factors of any size, from the one with exact factors."""
+    """Return the best mapping with factors of any size, from the one with exact factors, if that is
+    asked for."""
+    if effort.factors == "exact" or exact.interrupted or exact.mapping is None:
+        return exact
     began = process_time()
     found = _imperfect(problem, exact, effort)
     found, interrupted = _settled(problem, found, effort, exact.cpu_s + process_time() - began)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         ends as ends,
     )
     from .nearby import best_nearby as best_nearby
-    from .on_mesh.settle import LOOKS as LOOKS, settled as settled
+    from .on_mesh.settle import LOOKS as LOOKS, load_kernels as load_kernels, settled as settled
     from .search import Imperfect as Imperfect, best_imperfect as best_imperfect
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

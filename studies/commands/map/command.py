@@ -157,7 +157,7 @@ def solutions(tasks: Sequence[Task], effort: MappingEffort, live: MapProgress) -
         if problem not in found:
             if problem.impossible() is None and (problem.setup.extras is None) not in compiled:
                 live.begin(task.title, "compiling kernels (only the first time)")
-                warm(problem, effort.search)
+                warm(problem, effort)
                 compiled.add(problem.setup.extras is None)
             live.begin(task.title, "searching")
             found[problem] = solve_compiled(problem, effort, live.tell)

@@ -28,6 +28,9 @@ from .word_costs import KINDS, Forms, come_so_often, fill_kinds, priced
 #: how finely mappings are told apart by cycles
 _BINS: Final = 64
 
+#: pairs of what is unrolled and of tiles that are looked at for a single score
+_MOST: Final = 1 << 21
+
 #: cycles that a layer takes anyhow, over the fewest steps, beyond which what is unrolled is no
 #: matter
 _WAITING: Final = 4.0
@@ -62,6 +65,9 @@ def _corners(on: OnMesh, least_pj: float, cycles: float, limit: Limit) -> Floats
     room = Room(np.floor(design.private[0] / design.unit[0]), design.unit[0], design.shared[0])
     for stays in range(3):
         tiles = tiles_that_stay(bounds, layer.window, room, stays)
+        if limit.score < np.inf and len(some) * len(tiles) > _MOST:
+            # a proof has better things to do
+            return single
         listed = list_tiles(counted, stays, tiles)
         costs = _Costs(on.forms, on.outside, stays, np.empty(KINDS))
         _try(layer, counted, costs, some, listed, (first, last), found)

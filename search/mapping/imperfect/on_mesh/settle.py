@@ -67,6 +67,14 @@ def settled(
     return replace(found, gap_percent=percent)
 
 
+def load_kernels(problem: MappingProblem, cost: LayerCost) -> None:
+    """Compile, or load, what :func:`settled` runs for such a problem and mapping."""
+    assert cost.mapping is not None
+    settled(problem, replace(cost, gap_percent=inf), 0)
+    proof = _Proof(problem, cost.mapping, 1, np.ones(1, np.uint8))
+    proof.settle(0, proof.least()[0])
+
+
 class _Proof:
     """Bounds of a problem for each way to keep tensors, and the best mapping so far."""
 
@@ -86,7 +94,7 @@ class _Proof:
 
     def bound(self) -> float:
         """Return a score that no mapping is below: that of the best one if it is proven."""
-        ways = self._nests.by_way(self._design, self._prices)
+        ways = self.least()
         least = self._scores(ways[:, 0])
         known = inf
         for way in np.argsort(least).tolist():
@@ -96,6 +104,11 @@ class _Proof:
             known = min(known, self._bound_of(way, ways[way]))
         return min(known, float(self.trial.score[0]))
 
+    def least(self) -> Floats:
+        """Return float64[W, 1, 2], energy and cycles that no mapping goes below which keeps tensors
+        in some way."""
+        return self._nests.by_way(self._design, self._prices)
+
     def _scores(self, costs: Floats) -> Floats:
         setup, cycles = self._setup, costs[:, 1]
         scores: Floats = ln_scores(setup.weights, costs[:, 0] + setup.leakage_pj * cycles, cycles)
@@ -104,20 +117,23 @@ class _Proof:
     def _bound_of(self, way: int, least: Floats) -> float:
         """Return a bound of what keeps tensors in some way; infinite if nothing is better."""
         setup, trial = self._setup, self.trial
+        if self._stop[0]:
+            return float(self._scores(least).min())
         limit = Limit(setup.weights, setup.leakage_pj, float(trial.score[0]))
         _, rows = self._nests.corners(self._design, self._prices, way, limit)
         bound = float(self._scores(rows).min())
         if bound >= trial.score[0] - BETTER:
             return inf
-        if self._looks[1] < self._looks[0]:
-            kept = ways_to_keep(self._design)[way]
-            trial.tried_keep[:] = np.where(setup.optional, kept.must, setup.allowed)
-            nests = self._nests
-            layer = nests.batch(kept), nests.bounds, nests.windows, least
-            bounded = Bounded(kept, self._prices, *layer)
-            left = settle(setup, bounded, trial, self._room, self._looks, self._stop)
-            bound = max(bound, float(left))
-        return bound
+        return max(bound, self.settle(way, least)) if self._looks[1] < self._looks[0] else bound
+
+    def settle(self, way: int, least: Floats) -> float:
+        """Look at all that keeps tensors in some way; return a bound of what is left."""
+        setup, trial, nests = self._setup, self.trial, self._nests
+        kept = ways_to_keep(self._design)[way]
+        trial.tried_keep[:] = np.where(setup.optional, kept.must, setup.allowed)
+        layer = nests.batch(kept), nests.bounds, nests.windows, least
+        bounded = Bounded(kept, self._prices, *layer)
+        return float(settle(setup, bounded, trial, self._room, self._looks, self._stop))
 
     def mapping(self) -> Mapping:
         """Return the best mapping."""
