@@ -11,6 +11,6 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .settle import LOOKS as LOOKS, load_kernels as load_kernels, settled as settled
+    from .settle import LOOKS as LOOKS, settled as settled
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

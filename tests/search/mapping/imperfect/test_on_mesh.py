@@ -129,7 +129,9 @@ def test_more_looks_know_no_less() -> None:
 def test_it_ends_when_it_is_told_to() -> None:
     problem = layer("stage4.0.shortcut", "resnet18", edge())
     usual, stop = mapped(problem, 100_000), np.ones(1, np.uint8)
-    assert settled(problem, usual, PLENTY, stop) == settled(problem, usual, 0)
+    cost, bounded = settled(problem, usual, PLENTY, stop), settled(problem, usual, 0)
+    assert cost == replace(usual, gap_percent=cost.gap_percent)
+    assert bounded.gap_percent < cost.gap_percent <= usual.gap_percent
 
 
 def test_larger_budgets_end_with_a_proof() -> None:
