@@ -21,7 +21,7 @@ from archloom.space.mapping import UNCONSTRAINED, Mapping
 from .draws import change_start, draw_start
 from .enumeration import set_order
 from .nearby import BETTER, divide_axis, keep_if_better, on_both_axes, priced, step_factors
-from .trial import Trial, copy_mapping, price
+from .trial import Trial, copy_mapping, hops_cost, mapping_of, price
 
 #: starts that are drawn for a problem, after which more evaluations bring nothing; a descent takes
 #: some 7,000
@@ -129,9 +129,10 @@ def may_descend(problem: MappingProblem) -> bool:
     Of constraints they know that no dimension is unrolled along both axes of a mesh. What hops cost
     depends on the order of what is unrolled, which they do not change.
     """
-    setup = problem.setup
-    hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
-    return not hops and replace(problem.constraints, both_axes=True) == UNCONSTRAINED
+    return (
+        not hops_cost(problem.setup)
+        and replace(problem.constraints, both_axes=True) == UNCONSTRAINED
+    )
 
 
 class Descents:
@@ -174,9 +175,7 @@ class Descents:
         self._suggest(known)
         while self._spent < evaluations and not self.ended:
             self._spent += self._next(evaluations - self._spent)
-        loops, keep = self._known.best, self._known.best_keep
-        rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
-        return Mapping.from_rows(rows)
+        return mapping_of(self._known.best, self._known.best_keep)
 
     def _suggest(self, mapping: Mapping) -> None:
         """Take a mapping for the best if it is: the next descent begins there."""

@@ -24,9 +24,9 @@ from archloom.evaluators.loopnest import (
     mapped_cost,
 )
 from archloom.evaluators.loopnest.imperfect import ImperfectRoom, imperfect_room
-from archloom.space.mapping import UNCONSTRAINED, Mapping
+from archloom.space.mapping import UNCONSTRAINED
 
-from .trial import Trial, copy_mapping, cover, price
+from .trial import Trial, copy_mapping, cover, hops_cost, mapping_of, price
 
 #: changes of a factor that are looked at, and changes of the other one
 _CHANGES: Final = 8
@@ -227,8 +227,7 @@ def best_nearby(problem: MappingProblem, cost: LayerCost, evaluations: int) -> L
         evaluations: mappings that are priced at most.
     """
     setup = problem.setup
-    hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
-    if cost.mapping is None or hops or problem.constraints != UNCONSTRAINED:
+    if cost.mapping is None or hops_cost(setup) or problem.constraints != UNCONSTRAINED:
         return cost
     loops, keep = cost.mapping.arrays()
     trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, inf))
@@ -238,8 +237,7 @@ def best_nearby(problem: MappingProblem, cost: LayerCost, evaluations: int) -> L
     gained = before - float(trial.score[0])
     if not gained > BETTER:
         return cost
-    rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
-    mapping = Mapping.from_rows(rows)
+    mapping = mapping_of(loops, keep)
     found = mapped_cost(replace(problem, loop_bounds=mapping.factors), mapping)
     gap = 100.0 * (exp(max(0.0, log(1.0 + cost.gap_percent / 100.0) - gained)) - 1.0)
     return replace(found, gap_percent=gap)

@@ -27,7 +27,7 @@ from ..objectives import SCORE_ROUNDING, ln_score
 from ..protocol import AnyMappingSearch
 from .enumeration import Floor, enumerate_all
 from .mesh_steps import least_steps, meshes_of
-from .trial import Trial
+from .trial import Trial, hops_cost, mapping_of
 
 #: gap (ln) from which on more is tried than one padded nest
 WORTH_IT: Final = 0.01
@@ -255,9 +255,8 @@ def _possible(problem: MappingProblem, bounds: tuple[int, ...]) -> MappingProble
 def _small(problem: MappingProblem) -> bool:
     """Whether all mappings may be looked at: few of them, nothing prescribed, no priced hops."""
     setup = problem.setup
-    hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
     free = not (setup.fixed > 1).any() and setup.ranks.shape[1] == 0
-    return problem.macs <= SMALL and free and not hops
+    return problem.macs <= SMALL and free and not hops_cost(setup)
 
 
 def _enumerate(known: _Known, most: int) -> bool:
@@ -270,8 +269,7 @@ def _enumerate(known: _Known, most: int) -> bool:
     floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
     ended = enumerate_all(problem.setup, trial, imperfect_room(len(loops)), floor, most)
     if trial.score[0] < known.score:
-        rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
-        known.offer(Mapping.from_rows(rows))
+        known.offer(mapping_of(loops, keep))
     # what reports round of a small energy is more than the rounding of scores
     known.proven = known.proven or bool(ended)
     return bool(ended)

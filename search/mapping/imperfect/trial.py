@@ -17,6 +17,7 @@ from archloom.evaluators.loopnest import (
     KernelInputs,
 )
 from archloom.evaluators.loopnest.imperfect import ImperfectRoom, evaluate_imperfect
+from archloom.space.mapping import Mapping
 
 from ..objectives import score_in_batch
 
@@ -31,6 +32,17 @@ class Trial(NamedTuple):
     best: Ints
     best_keep: Flags
     score: Floats
+
+
+def mapping_of(loops: Ints, keep: Flags) -> Mapping:
+    """Return a mapping from ``loops[L, 4, 8]`` and ``keep[L, 3]``."""
+    pairs = zip(loops, keep, strict=True)
+    return Mapping.from_rows([[v[0], v[3], v[1], v[2], k] for v, k in pairs])
+
+
+def hops_cost(setup: KernelInputs) -> bool:
+    """Whether words take energy on their way over a network."""
+    return bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
 
 
 @helper

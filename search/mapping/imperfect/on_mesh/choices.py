@@ -46,7 +46,7 @@ class Search(NamedTuple):
         given, further: tiles of the mesh and around it, that are looked at.
         some: what the mesh may unroll.
         window: int64[2, 4] of the layer.
-        order: int64[2, 8], order in which dimensions get their tiles, of the mesh and around it.
+        order: int64[8], order in which dimensions get their tiles.
         few: int64[8], whether of the extents of a dimension that leave as many steps the shortest
             is enough, outside what is unrolled of it.
         tile: int64[8], extents of tiles of the mesh so far; 0 for none yet.
@@ -96,7 +96,7 @@ def longest(search: Search, n: int, d: int) -> int:
 def tile_fits(search: Search, chosen: int) -> bool:
     """Set the first ``chosen`` extents of the tile of the mesh, the others 1; whether it fits."""
     for i in range(8):
-        d = search.order[0, i]
+        d = search.order[i]
         search.given.tile[d] = search.tile[d] if i < chosen else 1
     return fits_in(search.on.layer.design, 0, search.window, search.given.tile)
 
@@ -106,7 +106,7 @@ def fits_around(search: Search, chosen: int) -> bool:
     """Whether the first ``chosen`` extents around the mesh fit beside the others of the mesh."""
     further = search.further
     for i in range(8):
-        d = search.order[1, i]
+        d = search.order[i]
         steps = search.steps[d] if i < chosen else 1
         further.tile[d] = min(search.setup.bounds[d], search.given.mesh[d] * steps)
     return fits_in(search.on.layer.design, MESH, search.window, further.tile)
@@ -119,11 +119,11 @@ def tile_score(search: Search, n: int, chosen: int, used: float, start: float) -
     given, design, on = search.given, search.on.layer.design, search.on
     for i in range(chosen, 8):
         # each alone as large as it may be
-        d = search.order[0, i]
+        d = search.order[i]
         most = largest_in(design, 0, search.window, given.tile, d)
         given.mesh[d] = min(longest(search, n, d), most)
     for i in range(chosen, 8):
-        d = search.order[0, i]
+        d = search.order[i]
         given.tile[d] = given.mesh[d]
     bound_tiles(on, search.some.over[n], used, start, given)
     limit, least = limit_of(search), np.inf
@@ -147,7 +147,7 @@ def _same_part(search: Search, stays: int, chosen: int) -> bool:
         search.further.open[d] = 1
         search.further.tile[d] = search.given.mesh[d]
     for i in range(8):
-        d = search.order[1, i]
+        d = search.order[i]
         if i < chosen:
             if dims >> d & 1 and steps[d] > 1:
                 return False
@@ -205,7 +205,7 @@ def further_may_be_better(search: Search, chosen: int, used: float, start: float
         if _same_part_below(search, limit, stays, chosen):
             pairs[stays, stays], may = 1, True
     for i in range(8):
-        d = search.order[1, i]
+        d = search.order[i]
         further.open[d] = int(i >= chosen)
         further.tile[d] = min(search.setup.bounds[d], given.mesh[d] * max(1, search.steps[d]))
     count_times(on, further)

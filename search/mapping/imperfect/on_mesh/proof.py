@@ -116,7 +116,7 @@ def _look_around(search: Search, n: int, used: float, start: float) -> bool:
             _price(search, n)
             i -= 1
             continue
-        d = search.order[1, i]
+        d = search.order[i]
         steps[d] = next_extent(steps[d], left[d], search.few[d] == 1)
         search.looks[1] += 1
         if steps[d] > left[d] or not fits_around(search, i + 1):
@@ -153,7 +153,7 @@ def _look_inside(search: Search, n: int, start: float) -> bool:
                 return False
             i -= 1
             continue
-        d = search.order[0, i]
+        d = search.order[i]
         most = longest(search, n, d)
         tile[d] = next_extent(tile[d], most, search.few[d] == 1 and over[d] == 1)
         search.looks[1] += 1
@@ -212,8 +212,7 @@ def settle(
     if on.outside.least_pj < 0.0 or not all_of_them:
         return -np.inf
     given, further = room_for_tiles()
-    order, few = np.empty((2, 8), np.int64), np.zeros(8, np.int64)
-    order[0], order[1] = np.argsort(-bounds), np.argsort(-bounds)
+    order, few = np.argsort(-bounds), np.zeros(8, np.int64)
     for d in range(8):
         # the loop over time of a level stands outside its children
         few[d] = smallest_from(setup, d) <= 3 * MESH + 2

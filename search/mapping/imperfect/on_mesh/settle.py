@@ -27,7 +27,7 @@ from archloom.space.mapping import Mapping
 
 from ...objectives import ln_scores
 from ..nearby import BETTER, priced
-from ..trial import Trial
+from ..trial import Trial, hops_cost, mapping_of
 from .proof import LEVELS, Bounded, settle
 
 #: looks at tiles that take as long as an evaluation of the searches, about
@@ -137,8 +137,7 @@ class _Proof:
 
     def mapping(self) -> Mapping:
         """Return the best mapping."""
-        pairs = zip(self.trial.best, self.trial.best_keep, strict=True)
-        return Mapping.from_rows([[v[0], v[3], v[1], v[2], k] for v, k in pairs])
+        return mapping_of(self.trial.best, self.trial.best_keep)
 
 
 def _may_settle(problem: MappingProblem) -> bool:
@@ -149,8 +148,7 @@ def _may_settle(problem: MappingProblem) -> bool:
     keep and what may be unrolled.
     """
     setup = problem.setup
-    hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
     rows = setup.extras is not None and bool(setup.extras & DRAM_ROWS)
     prescribed = bool((setup.fixed > 1).any() or setup.within.any()) or setup.ranks.shape[1] > 0
     levels = len(setup.fanout) == LEVELS
-    return levels and not (prescribed or hops or rows) and setup.fill_drain == NO_FILL
+    return levels and not (prescribed or hops_cost(setup) or rows) and setup.fill_drain == NO_FILL
