@@ -124,6 +124,8 @@ def _capacity_inside(
 @helper
 def _owned(task: _Task, p: int) -> float:
     """Words of results whose first arrival at level ``p`` elides a read, at the most."""
+    if task.design.begun:
+        return 0.0
     return float(min(task.work.macs, task.work.words[PADDED, OUTPUTS] * task.limits.copies[p]))
 
 

@@ -1,6 +1,5 @@
-"""Limits of one hardware on the mappings of one layer: sharing, replication and capacity.
-
-Everything here is an upper limit that every valid mapping respects; bounds divide by it.
+"""Limits of one hardware on the mappings of one layer: sharing, replication and capacity. Every
+valid mapping respects them, and bounds divide by them.
 """
 
 from functools import lru_cache
@@ -36,8 +35,8 @@ class Design(NamedTuple):
         top: int64[3], outermost level with a part in a tensor.
         alone: whether DRAM feeds a single instance.
         strict: whether rows and columns of windows share the children that unroll them, and taps
-            are unrolled in whole numbers, as bounds of any plan have it. Planners rank by the
-            looser figures, and layers are bounded by them.
+            are unrolled in whole numbers, as bounds of any plan have it. Layers are not.
+        begun: whether sums were begun before, so that their first touch is read as well.
     """
 
     fanout: Ints
@@ -52,6 +51,7 @@ class Design(NamedTuple):
     top: Ints
     alone: bool
     strict: bool = False
+    begun: bool = False
 
 
 class Limits(NamedTuple):

@@ -144,14 +144,14 @@ class LoopFigures:
         return self._full(total)
 
     def layers(self) -> list[Floats]:
-        """Return least energy and cycles of members, float64[m, cells]."""
+        """Return least energy, cycles, and more cycles where sums stay, float64[m, cells]."""
         pairs = [self._layer(m) for m in range(self._members)]
         return [rows_of(part, self.shape) for part in zip(*pairs, strict=True)]
 
-    def _layer(self, m: int) -> tuple[Floats, Floats]:
+    def _layer(self, m: int) -> tuple[Floats, Floats, Floats]:
         own = [at for at, rank in enumerate(self.ranks) if rank in self.group.own[m]]
         table = self.facts.costs(m, tuple(self.ranks[at] for at in own))
-        shape = [2, *(size if at in own else 1 for at, size in enumerate(self.shape))]
+        shape = [3, *(size if at in own else 1 for at, size in enumerate(self.shape))]
         times: Floats | float = 1.0
         sizes = self.facts.group.ranks.sizes
         for at, rank in enumerate(self.ranks):
@@ -159,14 +159,21 @@ class LoopFigures:
             part = sizes[rank] / self._tiles[at] if at in own else None
             use, own_ranks = self._uses.members[m][at], self.group.own[m]
             times = times * (self._number(at, use, own_ranks) if part is None else part)
-        energy, cycles = table.reshape(shape) * times
+        energy, cycles, added = table.reshape(shape) * times
         own, masked = self.group.own[m], self._masked
         energy = energy * self._seen(own)
         if masked is not None and {masked.queries, masked.keys} <= own:
-            cycles = cycles * self._spread_pair(masked, self.facts.seen_shares(masked).rounds)
+            rounds = self._spread_pair(masked, self.facts.seen_shares(masked).rounds)
+            cycles, added = cycles * rounds, added * rounds
         # tiles that add to sums read all of them
         later = self._later_words(m) * self.facts.later_sums_pj(m)
-        return energy * self.facts.times(self.group.own[m]) + later, cycles
+        parts: Floats | float = 1.0
+        for at in self.walk.reducing(m):
+            whole = sizes[self.ranks[at]] / self._tiles[at]
+            across = self._tiles_across(at, self.group.own[m])
+            parts = parts * np.maximum(np.minimum(whole, across), 1.0)
+        more = (added - cycles) * (1.0 - 1.0 / parts)
+        return energy * self.facts.times(self.group.own[m]) + later, cycles, more
 
     def _later_words(self, m: int) -> Floats | float:
         """Words of partial sums that later parts of a member's sums add to."""

@@ -229,10 +229,11 @@ class SingleBufferOptions(GroupOptions):
         # rounding may take as much off each energy, of all tiles of each kind of layer
         each = np.add.reduceat(times, starts) + 2.0
         rounded: Floats = np.bincount(owners[starts], each, len(placed)).astype(np.float64)
-        weights, _, streamed, fetched, stored, _, _ = _moved(placed)
+        weights, _, streamed, fetched, stored, _, prefetch = _moved(placed)
         firsts = np.searchsorted(owners, np.arange(len(placed) + 1))
         words = np.stack([weights + fetched, stored, streamed])
-        return TilingSums(firsts, places, times, rounded, words)
+        waiting = (fetched + stored) * (1 - prefetch)
+        return TilingSums(firsts, places, times, rounded, words, waiting)
 
     def _running(self, placed: Sequence[PlacedTiling]) -> tuple[Ints, Ints, Ints, Ints]:
         """int64[n] each, of the sizes that run in tilings, one tiling after another: column,

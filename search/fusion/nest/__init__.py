@@ -15,6 +15,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .estimates import (
         LoopArrays as LoopArrays,
+        LoopTable as LoopTable,
         loop_table as loop_table,
     )
     from .every import (

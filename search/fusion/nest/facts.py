@@ -1,14 +1,14 @@
 """What estimates of nests around one group must know of it and of the design."""
 
-from collections.abc import Callable, Collection, Hashable
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Hashable
+from functools import cached_property
 from math import ceil, prod
 from typing import Final, Self
 
 import numpy as np
 
 from archloom.evaluators import Floats, Ints, access_costs
-from archloom.evaluators.bounds import design_and_prices, later_sums_pj, layer_costs
+from archloom.evaluators.bounds import later_sums_pj
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.fusion.nest import (
     MaskedRanks,
@@ -22,15 +22,14 @@ from archloom.evaluators.fusion.nest import (
     part_of,
     seen_share,
 )
-from archloom.evaluators.loopnest import vector_cost
+from archloom.evaluators.loopnest import Residency, vector_cost
 from archloom.space.hardware import Cores, Hardware, fusion_cores
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
 
+from .tile_tables import tables_of, tile_costs
+
 #: sizes of tiles that are looked at for each rank (ours)
 _MOST_TILES: Final = 8
-
-#: members' tables of tiles that are remembered of a design (ours: some KiB each)
-_MOST_KNOWN: Final = 2**13
 
 #: ranks that cores share out that are looked at (ours)
 _MOST_DEALT: Final = 1
@@ -84,7 +83,7 @@ class NestFacts:
         self.leakage_pj = costs.leakage_pj_per_cycle
         self._tables: dict[tuple[int, tuple[int, ...]], Floats] = {}
         self._grids: dict[tuple[int, ...], dict[int, Ints]] = {}
-        self._vectors: dict[int, tuple[float, float]] = {}
+        self._vectors: dict[int, tuple[float, float, float]] = {}
         self._seen: dict[MaskedRanks, SeenShares] = {}
 
     def dealing(self, rank: int) -> Self:
@@ -140,6 +139,10 @@ class NestFacts:
         density = Sparsity(*self.group.layers[m].density)
         return later_sums_pj(self.hardware, density, (self.keeps_weights, True, True))
 
+    def staying_sums_pj(self, _: int, /) -> float:
+        """The same besides, if the result stays in the buffer."""
+        return 0.0
+
     @cached_property
     def least_edp(self) -> float:
         """Energy x latency (pJ and cycles) with tiles of whole layers, what masks drop left out
@@ -152,7 +155,7 @@ class NestFacts:
         """Energy with leakage and latency (pJ and cycles) of these."""
         seen = [some / every for some, every in (layer.pairs for layer in self.group.layers)]
         layers = [
-            self.costs(m, ()) * (seen[m] * np.array([self.times(own), 1.0]))
+            self.costs(m, ())[:2] * (seen[m] * np.array([self.times(own), 1.0]))
             for m, own in enumerate(self.group.own)
         ]
         energy, cycles = (float(figure) for figure in np.sum(layers, axis=0))
@@ -226,7 +229,8 @@ class NestFacts:
         return tuple(sorted(sides))
 
     def costs(self, m: int, looped: tuple[int, ...]) -> Floats:
-        """Return float64[2, ...], least energy on the chip (pJ) and cycles of a member's tile.
+        """Return float64[3, ...], least energy on the chip (pJ) and cycles of a member's tile, and
+        cycles of one that adds to sums which were begun before.
 
         There is an axis for each of ``looped`` ranks, which are its own, with the sizes of
         :attr:`tiles`.
@@ -272,7 +276,7 @@ class NestFacts:
             for some in dims
         )
         key = self._layer_keys[m], parts, tuple(self._tile_bytes[rank] for rank in looped)
-        return _remembered(self._hardware).of(key, lambda: self._found_nest(m, looped))
+        return tables_of(self._hardware).of(key, lambda: self._found_nest(m, looped))
 
     @cached_property
     def _layer_keys(self) -> tuple[Hashable, ...]:
@@ -286,18 +290,32 @@ class NestFacts:
     def _tile_bytes(self) -> dict[int, bytes]:
         return {rank: tiles.tobytes() for rank, tiles in self.tiles.items()}
 
+    def ways(self, m: int) -> tuple[Residency, ...]:
+        """Which operands of a member may lie in the buffer, as mappings choose."""
+        del m
+        return ((self.keeps_weights, True, True),)
+
+    def nests(self, m: int, looped: tuple[int, ...], way: Residency) -> tuple[Ints, Ints]:
+        """Return int64[n, 8] and int64[n, 2, 4], loop bounds and windows of a member's tiles, of
+        which some operands lie in the buffer; in the order of :meth:`costs`."""
+        del way
+        return self._loops(m, self._dims(m, looped))
+
+    def _adds(self, m: int, looped: tuple[int, ...]) -> bool:
+        """Whether loops run over what a member adds up."""
+        return any(rank in looped for rank in self.group.ranks.dims[m][_C])
+
     def _found_nest(self, m: int, looped: tuple[int, ...]) -> Floats:
         layer, dims = self.group.layers[m], self._dims(m, looped)
         bounds, windows = self._loops(m, dims)
-        found = _tile_costs(
-            self.hardware, layer.density, self.keeps_weights, bounds.tobytes(), windows.tobytes()
-        )
+        adds, arrays = self._adds(m, looped), (bounds.tobytes(), windows.tobytes())
+        found = tile_costs(self.hardware, layer.density, self.keeps_weights, adds, *arrays)
         if not self.keeps_weights:
             # what crosses DRAM's pins is counted with the loops
             words = dims[1] * dims[_K] * dims[_C] * (layer.r * layer.s)
             found = found.copy()
             found[0] -= words * (dims[0] if layer.multiplies_maps else 1) * self.weight_pj
-        return found.reshape(2, *self._shape(looped))
+        return found.reshape(3, *self._shape(looped))
 
     def _loops(self, m: int, dims: Ints) -> tuple[Ints, Ints]:
         """int64[n, 8] and int64[n, 2, 4], loop bounds and windows of tiles of a member."""
@@ -320,42 +338,12 @@ class NestFacts:
         if m not in self._vectors:
             sides = layer.n * layer.p, layer.q
             cost = vector_cost(layer, self.hardware, *sides, staged=True, resident=True)
-            self._vectors[m] = cost.dynamic_pj, cost.latency_cycles
+            # no loop runs over what a vector operator adds up
+            self._vectors[m] = cost.dynamic_pj, cost.latency_cycles, cost.latency_cycles
         dims = self._dims(m, looped)
         share = (dims[:_C].prod(axis=0) * dims[_P:].prod(axis=0)) / layer.output_words
         found: Floats = np.multiply.outer(self._vectors[m], share)
-        return found.reshape(2, *self._shape(looped))
-
-
-class _Tables:
-    """Tables of tiles of members of many groups on a design."""
-
-    def __init__(self, hardware: Hardware) -> None:
-        self.hardware = hardware
-        self._known: dict[Hashable, Floats] = {}
-
-    def of(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
-        """Return the table of a key, found once."""
-        if key not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[key] = find()
-        return self._known[key]
-
-
-_remembered = lru_cache(maxsize=8)(_Tables)
-
-
-@lru_cache(maxsize=8192)
-def _tile_costs(
-    hardware: Hardware, density: tuple[float, float], staged: bool, bounds: bytes, windows: bytes
-) -> Floats:
-    """float64[2, n], least energy and cycles of tiles; groups have many of them in common."""
-    design, prices = design_and_prices(hardware, Sparsity(*density), (staged, True, True))
-    # arrays of their own: kernels are compiled for those that can be written
-    sizes, window = (np.frombuffer(part, np.int64).copy() for part in (bounds, windows))
-    found: Floats = layer_costs(design, prices, sizes.reshape(-1, 8), window.reshape(-1, 2, 4)).T
-    return found
+        return found.reshape(3, *self._shape(looped))
 
 
 def shared_out(facts: NestFacts) -> tuple[NestFacts, ...]:

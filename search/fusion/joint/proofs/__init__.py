@@ -2,8 +2,8 @@
 
 ``step_bounds.py`` first: what each step of the cut graph takes at the least, however it runs.
 ``mapped_sizes.py`` has what is known of the sizes in which layers run, with which bounds of tilings
-rise; ``core_tilings.py`` those bounds on several cores (``core_turns.py``), and ``nest_bounds.py``
-those of all nests around a group (``nest_prices.py``).
+rise; ``core_tilings.py`` those bounds on several cores (``core_turns.py``), and :mod:`.nests` those
+of all nests around a group.
 ``space_bound.py`` has the least EDP of all paths of such steps, and prices steps until it is near
 that of the best plan; ``plan_space.py`` has that least on one design after another, without prices;
 ``small_networks.py`` lists all options of a small network, nests as well.

@@ -27,7 +27,7 @@ from archloom.space.workload import Network
 from ...plan_evaluator import MemoizedPlanEvaluator
 from ..single_buffer_options import UNEVEN_RATIO, SingleBufferOptions
 from .moved_tilings import NO_MOVED, MovedTilings
-from .nest_bounds import nest_corners, nest_words
+from .nests import NestRows, nest_corners, nest_words
 from .plans_on_design import LeastOfPlans, PlansOnDesign
 from .step_bounds import WholeSteps, unbounded
 from .streamed_layers import StreamedLayers
@@ -160,7 +160,7 @@ class PlanSpace:
         single = np.flatnonzero((self.edges.members == 1) & ~options.nestable & self._on_macs())
         self.is_listed[single] = True
         #: of layers by themselves: as they stream, and the tilings of others
-        self._corners = TileCorners(self._network, hardware)
+        self._corners, self._rows = TileCorners(self._network, hardware), NestRows()
         self.streamed = StreamedLayers(self._network, hardware, self.edges, options.whole, single)
         found = {kind: options.tiling_sums(kind) for kind in single.tolist()}
         self.alone = _listed({kind: sums for kind, sums in found.items() if sums is not None})
@@ -305,11 +305,18 @@ class PlanSpace:
         return self.whole.moving(hardware, kind, self._nest_words[key], least)
 
     def nests(
-        self, hardware: Hardware, kind: int, whole: Floats, price_pj: float, leakage_pj: float
+        self,
+        hardware: Hardware,
+        kind: int,
+        whole: Floats,
+        price_pj: float,
+        leakage_pj: float,
+        close: bool = False,
     ) -> Floats | None:
-        """Return figures of the nests of a kind as :func:`.nest_bounds.nest_corners` does."""
-        layers = self.edges.firsts.layers(kind)
-        return nest_corners(self._network, hardware, layers, whole, price_pj, leakage_pj)
+        """Return figures of the nests of a kind as :func:`.nests.nest_corners` does; with
+        energy and cycles of their tiles together if they are to be ``close``."""
+        layers, rows = self.edges.firsts.layers(kind), self._rows if close else None
+        return nest_corners(self._network, hardware, layers, whole, price_pj, leakage_pj, rows)
 
     def has_corners(self, place: int) -> bool:
         """Whether more may be known of a size than its least energy and its least cycles."""

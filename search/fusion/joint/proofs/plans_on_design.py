@@ -104,6 +104,8 @@ class PlansOnDesign:
         #: kinds of steps of rows that stand for all nests, and those that were raised
         self._nests: dict[int, int] = {}
         self._moving = set[int]()
+        # kinds of steps of rows for nests, what these take at the least, and all of these rows
+        self._cornered: dict[int, tuple[int, Floats, list[int]]] = {}
         # energy plus priced cycles of sizes that are known closely, and the price
         self._sums: dict[int, float] = {}
         self._price_pj = 0.0
@@ -208,13 +210,30 @@ class PlansOnDesign:
             del self._nests[row]
             # what is known of all nests cuts their polygon; corners raised to it would be too high
             found = self._space.nests(self._hardware, kind, least, price_pj, self._added_pj)
-            if found is None:
-                continue
-            rows = list(range(len(self._figures), len(self._figures) + len(found)))
-            self._figures = np.concatenate([self._figures, found])
-            if rows:
-                self._paths.insert(row, rows)
-            self._figures[row] = inf
+            if found is not None:
+                rows = self._instead(row, found)
+                self._cornered |= dict.fromkeys(rows, (kind, least, rows))
+
+    def _instead(self, row: int, found: Floats) -> list[int]:
+        """Put rows in the place of one, and return which they are."""
+        rows = list(range(len(self._figures), len(self._figures) + len(found)))
+        self._figures = np.concatenate([self._figures, found])
+        if rows:
+            self._paths.insert(row, rows)
+        self._figures[row] = inf
+        return rows
+
+    def _tell_nests_closely(self, row: int) -> None:
+        """Put closer figures of nests in the place of those of which a row is one."""
+        kind, least, rows = self._cornered[row]
+        for one in rows:
+            del self._cornered[one]
+        found = self._space.nests(
+            self._hardware, kind, least, self._price_pj, self._added_pj, close=True
+        )
+        assert found is not None, "they were known less closely"
+        self._figures[rows] = inf
+        self._instead(row, found)
 
     def _add(self, listed: "Listed", filling: "Listed") -> None:
         """Put tilings in the place of kinds of steps."""
@@ -260,6 +279,7 @@ class PlansOnDesign:
         priced[0] = self._costs[0] + whole_pj * self._costs[1]
         priced[0, list(self._sums)] = list(self._sums.values())
         both = sums.totals_of(priced, self._prices)[0]
+        both += whole_pj * sums.waiting_cycles(self._prices)
         slower, dearer = figures.copy(), figures
         slower[:, 1] = np.maximum(slower[:, 1], (both - slower[:, 0]) / price_pj)
         dearer[:, 0] = np.maximum(dearer[:, 0], both - price_pj * dearer[:, 1])
@@ -268,12 +288,14 @@ class PlansOnDesign:
     def _closer(self, path: Path) -> bool:
         """Make figures of steps on a path closer; whether there were any to do so."""
         before = self._figures[list(path.rows)]
+        self._price_pj = self._price_pj or path.energy / path.latency
         for row in path.rows:
             if row in self._streaming:
                 self._tell_apart(row)
+            if row in self._cornered:
+                self._tell_nests_closely(row)
         tiled = [(part, n) for row in path.rows for part, n in self._tilings(row)]
         places = dict.fromkeys(place for part, n in tiled for place in _sizes(part, n))
-        self._price_pj = self._price_pj or path.energy / path.latency
         whole_pj = self._leakage_pj + self._price_pj
         for place in places:
             if place in self._sums or not self._space.has_corners(place):
@@ -292,10 +314,7 @@ class PlansOnDesign:
         corners = self._space.streamed.corners(self._hardware, kind, way)
         corners[:, 0] += self._leakage_pj * corners[:, 1]
         corners = np.maximum(corners, self._figures[row])
-        rows = list(range(len(self._figures), len(self._figures) + len(corners)))
-        self._figures = np.concatenate([self._figures, corners])
-        self._paths.insert(row, rows)
-        self._figures[row] = inf
+        self._instead(row, corners)
 
     def _tilings(self, row: int) -> Iterator[tuple[_Part, int]]:
         """Yield the tiling that a row is, if it is one."""
@@ -317,6 +336,7 @@ class PlansOnDesign:
             part.sums.times[inside],
             part.sums.rounded[some],
             part.sums.words[:, some],
+            part.sums.waiting[some],
         )
         rows = self._summed(sums, part.least[some])
         for first, own in zip((part.first, part.twins), rows, strict=True):

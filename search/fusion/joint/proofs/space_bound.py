@@ -24,7 +24,7 @@ from ..group_options import GroupOptions
 from ..option_batch import GroupWay
 from ..shortest_path import LeastProductPaths, Path
 from .mapped_sizes import mapped_sizes
-from .nest_bounds import nest_corners
+from .nests import nest_corners
 from .step_bounds import least_of_kinds
 
 #: relative difference of energy x latency that is none: the order of sums makes as much

@@ -66,6 +66,8 @@ class TilingSums:
         times: int64[n], tiles of that size, of all images.
         rounded: float64[B], energies that are rounded.
         words: int64[3, B], that come to the buffer, that leave it, and weights that pass it by.
+        waiting: int64[B], of them maps that come and leave while no tile runs, as the buffer has no
+            room for them before and after.
     """
 
     starts: Ints
@@ -73,10 +75,11 @@ class TilingSums:
     times: Ints
     rounded: Floats
     words: Ints
+    waiting: Ints
 
     def totals(self, costs: Floats, prices: MovedPrices) -> Floats:
-        """Return float64[2, B], energy (pJ, without leakage) and cycles of each tiling: waiting
-        times are left out, since neighbours' idle time may hide them all.
+        """Return float64[2, B], energy (pJ, without leakage) and cycles of each tiling. Of waiting
+        times only those for :attr:`waiting` count.
 
         Args:
             costs: float64[2, n], energy inside the buffer (pJ) and cycles of one tile of each size.
@@ -95,8 +98,14 @@ class TilingSums:
         """Return energy and cycles from those inside the buffer."""
         moved_pj = prices.moved_pj(self.words) - self.rounded * prices.rounded_pj
         energy, busy = inside
-        moved_cycles = self.words.sum(axis=0) / prices.rate
-        return np.stack([energy + moved_pj, np.maximum(busy, moved_cycles)])
+        waiting = self.waiting_cycles(prices)
+        meanwhile = self.words.sum(axis=0) / prices.rate - waiting
+        return np.stack([energy + moved_pj, np.maximum(busy, meanwhile) + waiting])
+
+    def waiting_cycles(self, prices: MovedPrices) -> Floats:
+        """Return float64[B], cycles in which maps move and no tile runs."""
+        cycles: Floats = self.waiting / prices.rate
+        return cycles
 
 
 @compiled
@@ -121,6 +130,7 @@ def joined_sums(parts: Sequence[TilingSums]) -> TilingSums:
         np.concatenate([part.times for part in parts]),
         np.concatenate([part.rounded for part in parts]),
         np.concatenate([part.words for part in parts], axis=1),
+        np.concatenate([part.waiting for part in parts]),
     )
 
 
@@ -131,4 +141,5 @@ NO_TILINGS: Final = TilingSums(
     np.zeros(0, np.int64),
     np.zeros(0),
     np.zeros((3, 0), np.int64),
+    np.zeros(0, np.int64),
 )

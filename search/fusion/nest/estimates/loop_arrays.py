@@ -62,7 +62,8 @@ class LoopSizes(NamedTuple):
         sizes: int64[loops], of ranks.
         counts: int64[loops], sizes of tiles of each.
         tiles: int64[loops, most], these.
-        costs: float64[2, n], least energy and cycles of members' tiles, one member after another.
+        costs: float64[3, n], least energy and cycles of members' tiles, and cycles of those that
+            add to sums; one member after another.
         starts: int64[m], where those of a member begin.
         strides: int64[m, loops], from one size of tiles of a loop to the next one; 0 of a loop that
             is over none of the member's ranks.
@@ -88,6 +89,7 @@ class WordFigures(NamedTuple):
         price_pj, sent: float64[t], energy and words of DRAM for each word that comes.
         times, member_times: float64[t] and float64[m], what all cores have over what one has.
         sums_pj: float64[m], for each word of a member's result in each later part of its sums.
+        stay_pj: float64[m], the same besides, if the result stays in the buffer.
         fetch_pj, store_pj, rescale_pj: energy of a word that comes, that leaves, and of a partial
             sum that is rescaled.
         keeps_weights: whether the buffer keeps what stands where weights do.
@@ -99,6 +101,7 @@ class WordFigures(NamedTuple):
     times: Floats
     member_times: Floats
     sums_pj: Floats
+    stay_pj: Floats
     fetch_pj: float
     store_pj: float
     rescale_pj: float
@@ -216,7 +219,7 @@ class LoopArrays:
             np.array([every[rank] for rank in ranks], np.int64),
             np.ones(len(ranks), np.int64),
             np.array([[int(facts.tiles[rank][-1])] for rank in ranks], np.int64),
-            np.zeros((2, 0)),
+            np.zeros((3, 0)),
             none,
             np.zeros((0, 0), np.int64),
             np.full(2, -1),
@@ -262,8 +265,9 @@ def _word_figures(facts: NestFacts, group: NestGroup) -> WordFigures:
     words, price_pj, sent, times = np.array(rows, np.float64).T.copy()
     members = np.array([facts.times(own) for own in group.own])
     sums = np.array([facts.later_sums_pj(m) for m in range(len(members))])
+    stay = np.array([facts.staying_sums_pj(m) for m in range(len(members))])
     ends = facts.fetch_pj, facts.store_pj, facts.rescale_pj, facts.keeps_weights
-    return WordFigures(words, price_pj, sent, times, members, sums, *ends)
+    return WordFigures(words, price_pj, sent, times, members, sums, stay, *ends)
 
 
 def group_arrays(group: NestGroup, ranks: tuple[int, ...]) -> GroupArrays:
@@ -301,7 +305,7 @@ def _loop_sizes(facts: NestFacts, group: NestGroup, ranks: tuple[int, ...]) -> L
         of_rank = dict(zip(looped, steps, strict=True))
         starts.append(begin)
         strides.append([of_rank.get(rank, 0) for rank in ranks])
-        tables.append(table.reshape(2, -1))
+        tables.append(table.reshape(3, -1))
         begin += tables[-1].shape[1]
     found = facts.masked(ranks)
     shares = np.ones((5, 1, 1)) if found is None else np.stack(facts.seen_shares(found))

@@ -1,11 +1,10 @@
 """What nests with one size of tiles cost: each member at the least, and each stay of an operand."""
 
-from math import ceil
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.nest import ALL, BOTH
 from archloom.evaluators.jit import allocating, helper
 from archloom.space.fusion import STREAMED
@@ -13,27 +12,16 @@ from archloom.space.fusion import STREAMED
 from .loop_arrays import MADE, WEIGHTS, GroupArrays, LoopSizes, WordFigures
 from .loop_uses import LoopUses, first_sum, is_depth, is_online, is_read, lasts, loop_uses
 from .stays import StayOptions
-
-_QUERIES: Final = 0
-_KEYS: Final = 1
-_PAIRS: Final = 0
-_OF_QUERIES: Final = 1
-_OF_KEYS: Final = 2
-_ROUNDS: Final = 3
-_OWN_KEYS: Final = 4
-
-
-class TileSizes(NamedTuple):
-    """One size of tiles for each loop.
-
-    Attributes:
-        place: int64[loops], its number among those of the loop.
-        tile, times: float64[loops], indices that a tile covers, and how many tiles there are.
-    """
-
-    place: Ints
-    tile: Floats
-    times: Floats
+from .tile_sizes import (
+    QUERIES,
+    ROUNDS,
+    TileSizes,
+    across,
+    later_runs,
+    number,
+    own_keys,
+    seen,
+)
 
 
 class Stays(NamedTuple):
@@ -84,77 +72,6 @@ def count_cells(sizes: LoopSizes) -> int:
 
 
 @helper
-def set_tiles(sizes: LoopSizes, cell: int, tiles: TileSizes) -> None:
-    """Set tiles to the sizes of a number, of which the innermost loop's counts fastest."""
-    rest = cell
-    for at in range(len(sizes.sizes) - 1, -1, -1):
-        place = rest % sizes.counts[at]
-        rest //= sizes.counts[at]
-        tiles.place[at] = place
-        tiles.tile[at] = sizes.tiles[at, place]
-        tiles.times[at] = ceil(sizes.sizes[at] / tiles.tile[at])
-
-
-@helper
-def _pair_share(sizes: LoopSizes, tiles: TileSizes, which: int) -> float:
-    queries, keys = tiles.place[sizes.masked[_QUERIES]], tiles.place[sizes.masked[_KEYS]]
-    share: float = sizes.shares[which, queries, keys]
-    return share
-
-
-@helper
-def _across(sizes: LoopSizes, tiles: TileSizes, along: Flags, row: int, at: int) -> float:
-    """Iterations of a loop, on average over what lies along some loops: a mask drops some."""
-    queries, keys = sizes.masked[_QUERIES], sizes.masked[_KEYS]
-    if queries >= 0 and at == keys and along[row, queries]:
-        return _pair_share(sizes, tiles, _OF_QUERIES)
-    if queries >= 0 and at == queries and along[row, keys]:
-        return _pair_share(sizes, tiles, _OF_KEYS)
-    times: float = tiles.times[at]
-    return times
-
-
-@helper
-def _number(sizes: LoopSizes, tiles: TileSizes, use: int, along: Flags, row: int, at: int) -> float:
-    """Iterations of a loop in a use of it, of what lies along some loops."""
-    if use == ALL:
-        return _across(sizes, tiles, along, row, at)
-    once = _own_keys(sizes, tiles, along, row) if at == sizes.masked[_QUERIES] else 1.0
-    return 2.0 * once if use == BOTH else once
-
-
-@helper
-def _own_keys(sizes: LoopSizes, tiles: TileSizes, along: Flags, row: int) -> float:
-    """Share of what lies along some loops that a core needs: of keys those its queries see."""
-    queries, keys = sizes.masked[_QUERIES], sizes.masked[_KEYS]
-    if queries < 0 or along[row, queries] or not along[row, keys]:
-        return 1.0
-    return _pair_share(sizes, tiles, _OWN_KEYS)
-
-
-@helper
-def _seen(sizes: LoopSizes, tiles: TileSizes, along: Flags, row: int, which: int = _PAIRS) -> float:
-    """Share of what lies along some loops in tiles of which a mask leaves something; or of time."""
-    queries, keys = sizes.masked[_QUERIES], sizes.masked[_KEYS]
-    if queries < 0 or not along[row, queries] or not along[row, keys]:
-        return 1.0
-    return _pair_share(sizes, tiles, which)
-
-
-@helper
-def runs(group: GroupArrays, sizes: LoopSizes, tiles: TileSizes, uses: LoopUses) -> float:
-    """Return how often members run, all together; what a mask drops counts."""
-    total = 0.0
-    for m in range(group.own.shape[0]):
-        times = 1.0
-        for at in range(len(sizes.sizes)):
-            use = ALL if group.own[m, at] else uses.members[m, at]
-            times *= tiles.times[at] if use == ALL else (2.0 if use == BOTH else 1.0)
-        total += times
-    return total
-
-
-@helper
 def layer_figures(
     group: GroupArrays,
     sizes: LoopSizes,
@@ -176,18 +93,25 @@ def layer_figures(
                 times *= sizes.sizes[at] / tiles.tile[at]
                 place += tiles.place[at] * sizes.strides[m, at]
             else:
-                times *= _number(sizes, tiles, uses.members[m, at], group.own, m, at)
-        busy = times * _seen(sizes, tiles, group.own, m, _ROUNDS)
-        times *= _seen(sizes, tiles, group.own, m)
+                times *= number(sizes, tiles, uses.members[m, at], group.own, m, at)
+        busy = times * seen(sizes, tiles, group.own, m, ROUNDS)
+        times *= seen(sizes, tiles, group.own, m)
         # tiles that add to sums read all of them
         later = _later_words(group, sizes, words, tiles, uses, m) if uses.adds[m] else 0.0
         energy[m, cell] = sizes.costs[0, place] * times * words.member_times[m]
         energy[m, cell] += later * words.sums_pj[m]
         to.layer_cycles[m, cell] = sizes.costs[1, place] * busy
+        more = busy * later_runs(group, sizes, tiles, m) if uses.adds[m] else 0.0
+        to.later_cycles[m, cell] = more * (sizes.costs[2, place] - sizes.costs[1, place])
         base += energy[m, cell]
         if uses.online[m]:
             rescaled += later * words.rescale_pj
     to.base_pj[cell] = base + rescaled
+    around, loops = 1.0, len(sizes.sizes)
+    for at in range(loops):
+        to.rounds[at, cell] = to.rounds[loops + at, cell] = around
+        to.inside[loops + at, cell] = 1.0 / tiles.times[at]
+        around *= tiles.times[at]
     return rescaled
 
 
@@ -202,14 +126,14 @@ def _later_words(
 ) -> float:
     """Words of partial sums that later parts of a member's sums add to."""
     loops, t = len(sizes.sizes), group.made[m]
-    some = words.words[t] * _seen(sizes, tiles, group.along, t)
+    some = words.words[t] * seen(sizes, tiles, group.along, t)
     for at in range(loops):
         if not group.own[m, at]:
-            some *= _number(sizes, tiles, uses.members[m, at], group.own, m, at)
+            some *= number(sizes, tiles, uses.members[m, at], group.own, m, at)
     sums = some
     for at in range(loops):
         if group.reduced[m, at]:
-            sums *= _across(sizes, tiles, group.own, m, at)
+            sums *= across(sizes, tiles, group.own, m, at)
     later: float = (sums - some) * words.member_times[m]
     return later
 
@@ -229,9 +153,16 @@ def list_stays(
         group, keeps_weights: whose operands they are, and whether the buffer keeps weights.
         made: int64[m], depth of what each member makes and others read.
         uses: of these.
-        stays, to: where they are written: ``begin``, ``there`` and ``streams`` of ``to``.
+        stays, to: where they are written: ``begin``, ``there``, ``streams``, ``sums`` and
+            ``once`` of ``to``.
     """
     count, loops = 0, group.own.shape[1]
+    for m in range(group.own.shape[0]):
+        once = True
+        for at in range(loops - 1, -1, -1):
+            here = uses.members[m, at] != ALL and uses.members[m, at] != BOTH
+            once = once and here
+            to.once[at, m], to.once[loops + at, m] = once, here
     for t in range(len(group.kind)):
         to.begin[t] = count
         result = group.kind[t] == MADE
@@ -290,7 +221,9 @@ def _put(
     long = depth != STREAMED and lasts(group, uses, t, depth)
     stays.lasts[count] = long
     result = group.kind[t] == MADE
-    to.streams[count] = -1
+    to.streams[count], to.sums[count] = -1, -1
+    if result and depth != STREAMED:
+        to.sums[count] = group.maker[t]
     if depth == STREAMED:
         to.streams[count] = group.maker[t] if result else _first_reader(group, t)
     begin, end = group.maker[t] if result else 0, 0
@@ -360,9 +293,13 @@ def stay_figures(
                 spilled = _spilled(group, sizes, tiles, t, until)
                 out, back = every * spilled, every * (spilled - 1.0)
                 energy, moved = out * words.store_pj + back * words.fetch_pj, out + back
+            maker = group.maker[t]
+            if depth != STREAMED and uses.adds[maker] and words.stay_pj[maker] > 0:
+                later = _later_words(group, sizes, words, tiles, uses, maker)
+                energy += later * words.stay_pj[maker]
         else:
             every = words.words[t] * _again(group, sizes, tiles, uses, t, until)
-            every *= _seen(sizes, tiles, group.along, t)
+            every *= seen(sizes, tiles, group.along, t)
             energy, moved = every * words.price_pj[t], every * words.sent[t]
         to.energy[option, cell], to.words[option, cell] = energy, moved
         piece = 0.0
@@ -379,7 +316,7 @@ def _spilled(group: GroupArrays, sizes: LoopSizes, tiles: TileSizes, t: int, unt
     times = 1.0
     for at in range(until):
         if group.reduced[group.maker[t], at]:
-            times *= _across(sizes, tiles, group.along, t, at)
+            times *= across(sizes, tiles, group.along, t, at)
     return times
 
 
@@ -389,8 +326,8 @@ def _again(
 ) -> float:
     """How often what an iteration reads of an operand comes."""
     # what stays whatever the loop over queries does comes once to each core
-    times = _own_keys(sizes, tiles, group.along, t) if sizes.masked[_QUERIES] >= until else 1.0
+    times = own_keys(sizes, tiles, group.along, t) if sizes.masked[QUERIES] >= until else 1.0
     for at in range(until):
         if not group.along[t, at]:
-            times *= _number(sizes, tiles, uses.operands[t, at], group.along, t, at)
+            times *= number(sizes, tiles, uses.operands[t, at], group.along, t, at)
     return times

@@ -30,23 +30,25 @@ from .loop_figures import (
     list_stays,
     loop_work,
     most_stays,
-    set_tiles,
     stay_figures,
     stay_words,
 )
 from .loop_uses import find_uses, result_depths
+from .stay_limits import may_be_below
 from .stays import (
+    AHEAD,
     ROUNDING,
     StayOptions,
     StayPrices,
     StaySearch,
     best_stays,
     least_product,
-    may_be_below,
+    one_by_one,
     prepare_stays,
     stay_options,
     stay_search,
 )
+from .tile_sizes import set_tiles
 
 #: sizes of tiles that are kept of each way in which results stay, and of each choice of stays
 KEPT: Final = 4
@@ -306,19 +308,32 @@ def _keep(
 ) -> None:
     """Put what is chosen among the best from a row on, if it fits and is one of them."""
     options, members = work.options, len(work.used)
-    moved_pj, moved, busy, layers_pj, streams = 0.0, 0.0, 0.0, 0.0, False
+    moved_pj, moved, busy, layers_pj, pieces, streams = 0.0, 0.0, 0.0, 0.0, 0.0, False
     for t in range(len(work.chosen)):
         option = work.chosen[t]
         moved_pj += options.energy[option, 0]
         moved += options.words[option, 0]
+        pieces += options.piece[option, 0]
         streams |= work.loops.stays.depth[option] == STREAMED
-    if work.used[_peak(work)] + (prices.aside if streams else 0.0) > prices.capacity:
+    space = prices.capacity - work.used[_peak(work)]
+    if (prices.aside if streams else 0.0) > space:
         return
     for m in range(members):
-        busy += options.layer_cycles[m, 0]
+        own, passing = _cycles(work, m)
+        # a layer waits for what streams to it
+        busy += max(own, passing / prices.rate)
         layers_pj += work.energy[m, 0]
     moved_pj += rescaled
     latency = max(busy, moved / prices.rate)
+    for row in range(options.once.shape[0]):
+        alone, left = 0.0, moved
+        for m in range(members):
+            if options.once[row, m]:
+                own, passing = _cycles(work, m)
+                alone += max(own, passing / prices.rate)
+                left -= passing
+        ahead = min(space, AHEAD * pieces)
+        latency = max(latency, one_by_one(options, prices, (row, 0), alone, left, ahead))
     edp = (layers_pj + moved_pj + prices.leakage_pj * latency) * latency
     row = first + KEPT - 1
     if edp >= found.edp[row]:
@@ -332,7 +347,19 @@ def _keep(
         found.depth[row, t] = work.loops.stays.depth[work.chosen[t]]
     for m in range(members):
         found.layer_pj[row, m] = work.energy[m, 0]
-        found.layer_cycles[row, m] = options.layer_cycles[m, 0]
+        found.layer_cycles[row, m] = _cycles(work, m)[0]
+
+
+@helper
+def _cycles(work: _OneCell, m: int) -> tuple[float, float]:
+    """Return cycles of a member, and words that stream to it, with what is chosen."""
+    options = work.options
+    own, passing = options.layer_cycles[m, 0], 0.0
+    for t in range(len(work.chosen)):
+        option = work.chosen[t]
+        own += options.later_cycles[m, 0] if options.sums[option] == m else 0.0
+        passing += options.words[option, 0] if options.streams[option] == m else 0.0
+    return own, passing
 
 
 @helper
@@ -364,7 +391,7 @@ def _rows(rows: int, operands: int, members: int, most: float) -> GoodNests:
 def _one_cell(operands: int, members: int, loops: int) -> _OneCell:
     return _OneCell(
         loop_work(operands, members, loops),
-        stay_options(operands, members, most_stays(operands, loops), 1),
+        stay_options(operands, members, loops, most_stays(operands, loops), 1),
         np.zeros((members, 1)),
         np.zeros(1),
         stay_search(operands, members),

@@ -14,13 +14,12 @@ from .loop_figures import (
     list_stays,
     loop_work,
     most_stays,
-    runs,
-    set_tiles,
     stay_figures,
     stay_words,
 )
 from .loop_uses import find_uses
 from .stays import StayOptions, stay_options
+from .tile_sizes import runs, set_tiles
 
 
 class LoopTable(NamedTuple):
@@ -52,7 +51,7 @@ def loop_table(group: GroupArrays, sizes: LoopSizes, words: WordFigures, made: I
     operands, cells = len(group.kind), count_cells(sizes)
     work = loop_work(operands, members, loops)
     tiles, uses, stays = work.tiles, work.uses, work.stays
-    options = stay_options(operands, members, most_stays(operands, loops), cells)
+    options = stay_options(operands, members, loops, most_stays(operands, loops), cells)
     energy, times = np.zeros((members, cells)), np.zeros(cells)
     find_uses(group, sizes, made, uses)
     list_stays(group, words.keeps_weights, made, uses, stays, options)

@@ -22,6 +22,9 @@ _MOST_NODES: Final = 400
 #: equal choices the one is taken in which fewer do (ours)
 _OF_STREAM: Final = 1e-6
 
+#: iterations of which words come ahead of time, if the buffer has space for them
+AHEAD: Final = 2
+
 #: relative error of sums of figures, with room to spare
 ROUNDING: Final = 1e-9
 
@@ -33,22 +36,33 @@ class StayOptions(NamedTuple):
         begin: int64[t + 1], where the options of each operand begin.
         there: bool[options, m], members while which an option takes words.
         streams: int64[options], the member that an operand streams to; -1 if it stays.
+        sums: int64[options], the member whose result stays in the buffer; -1 if none does.
         energy, words: float64[options, n], of what moves, and words that cross DRAM's pins.
         held: float64[options, n], words of the buffer.
         piece: float64[options, n], words that move at once, ahead of time; 0 of what comes once.
         layer_cycles: float64[m, n], least cycles of each member.
+        later_cycles: float64[m, n], more of them if sums stay that it adds to, and reads again.
         base_pj: float64[n], energy whatever is chosen.
+        once: bool[2 loops, m], members that run in one iteration of all loops from one on inwards,
+            and members that run in one iteration of a loop.
+        rounds: float64[2 loops, n], iterations of the loops around these.
+        inside: float64[2 loops, n], share of the others' words that come in such iterations.
     """
 
     begin: Ints
     there: Flags
     streams: Ints
+    sums: Ints
     energy: Floats
     words: Floats
     held: Floats
     piece: Floats
     layer_cycles: Floats
+    later_cycles: Floats
     base_pj: Floats
+    once: Flags
+    rounds: Floats
+    inside: Floats
 
 
 class StayPrices(NamedTuple):
@@ -74,6 +88,7 @@ class StaySearch(NamedTuple):
     best: Ints
     used: Floats  # [t + 1, m], words in use with what the first operands hold
     passing: Floats  # [t + 1, m], words that stream to each member
+    later: Floats  # [t + 1, m], cycles in which each member reads sums again
     spent: Floats  # [t + 1, 3], energy, words and streams of the first operands
     least_used: Floats  # [t + 1, m], words in use at the least for the others
     least: Floats  # [t + 1, 2], energy and words of the others at the least
@@ -81,18 +96,23 @@ class StaySearch(NamedTuple):
 
 
 @allocating
-def stay_options(operands: int, members: int, options: int, cells: int) -> StayOptions:
+def stay_options(operands: int, members: int, loops: int, options: int, cells: int) -> StayOptions:
     """Return what so many options of operands, and sizes of tiles, are written to."""
     return StayOptions(
         np.zeros(operands + 1, np.int64),
         np.zeros((options, members), np.uint8),
+        np.zeros(options, np.int64),
         np.zeros(options, np.int64),
         np.zeros((options, cells)),
         np.zeros((options, cells)),
         np.zeros((options, cells)),
         np.zeros((options, cells)),
         np.zeros((members, cells)),
+        np.zeros((members, cells)),
         np.zeros(cells),
+        np.zeros((2 * loops, members), np.uint8),
+        np.zeros((2 * loops, cells)),
+        np.zeros((2 * loops, cells)),
     )
 
 
@@ -103,6 +123,7 @@ def stay_search(operands: int, members: int) -> StaySearch:
         np.zeros(operands, np.int64),
         np.zeros(operands + 1, np.int64),
         np.zeros(operands, np.int64),
+        np.zeros((operands + 1, members)),
         np.zeros((operands + 1, members)),
         np.zeros((operands + 1, members)),
         np.zeros((operands + 1, 3)),
@@ -139,87 +160,6 @@ def prepare_stays(options: StayOptions, cell: int, search: StaySearch) -> None:
             for option in range(begin, end):
                 held = min(held, options.held[option, cell] * options.there[option, m])
             search.least_used[at, m] = search.least_used[at + 1, m] + held
-
-
-@helper
-def may_be_below(
-    options: StayOptions, prices: StayPrices, cell: int, search: StaySearch, most: float
-) -> bool:
-    """Return whether a choice that fits the buffer may have less energy x latency than ``most``,
-    with nobody waiting; in less time than it takes to prepare a search for one.
-
-    What operands take too much of the buffer must go, and each word of it moves at least so many
-    words, and costs so much energy, as for the operand for which that is least.
-    """
-    busy, words, energy = 0.0, 0.0, options.base_pj[cell]
-    for m in range(options.layer_cycles.shape[0]):
-        busy += options.layer_cycles[m, cell]
-    for t in range(len(search.order)):
-        begin = options.begin[t]
-        few, low = options.words[begin, cell], options.energy[begin, cell]
-        for option in range(begin + 1, options.begin[t + 1]):
-            few = min(few, options.words[option, cell])
-            low = min(low, options.energy[option, cell])
-        search.flights[t, 0], search.flights[t, 1] = few, low
-        words, energy = words + few, energy + low
-    if _least(prices, busy, words, energy) > most:
-        return False
-    for m in range(search.used.shape[1]):
-        over = _too_much(options, prices, cell, m, search)
-        if over > 0:
-            words_each, energy_each = _each_word(options, cell, m, search)
-            more = over * words_each, over * energy_each
-            if words_each < inf and _least(prices, busy, words + more[0], energy + more[1]) > most:
-                return False
-    return True
-
-
-@helper
-def _least(prices: StayPrices, busy: float, words: float, energy: float) -> float:
-    """Energy x latency with nobody waiting; sums in another order may be more by their rounding."""
-    cycles = max(busy, words / prices.rate)
-    least: float = (1.0 - ROUNDING) * (energy + prices.leakage_pj * cycles) * cycles
-    return least
-
-
-@helper
-def _too_much(
-    options: StayOptions, prices: StayPrices, cell: int, m: int, search: StaySearch
-) -> float:
-    """Return how many words more than the buffer has operands take while a member runs, each in
-    the least way that moves or costs nothing besides; ``search.flights`` has the fewest words and
-    the least energy of each."""
-    over = -prices.capacity
-    for t in range(len(options.begin) - 1):
-        over += _held_free(options, cell, m, t, search)
-    return over
-
-
-@helper
-def _held_free(options: StayOptions, cell: int, m: int, t: int, search: StaySearch) -> float:
-    """Words that an operand takes while a member runs, in the least way that moves or costs nothing
-    besides."""
-    words, energy, held = search.flights[t, 0], search.flights[t, 1], inf
-    for option in range(options.begin[t], options.begin[t + 1]):
-        if options.words[option, cell] <= words or options.energy[option, cell] <= energy:
-            held = min(held, options.held[option, cell] * options.there[option, m])
-    return held
-
-
-@helper
-def _each_word(options: StayOptions, cell: int, m: int, search: StaySearch) -> tuple[float, float]:
-    """Return the fewest words and the least energy that come for each word that goes while a member
-    runs."""
-    words_each, energy_each = inf, inf
-    for t in range(len(options.begin) - 1):
-        held = _held_free(options, cell, m, t, search)
-        words, energy = search.flights[t, 0], search.flights[t, 1]
-        for option in range(options.begin[t], options.begin[t + 1]):
-            freed = held - options.held[option, cell] * options.there[option, m]
-            if freed > 0:
-                words_each = min(words_each, (options.words[option, cell] - words) / freed)
-                energy_each = min(energy_each, (options.energy[option, cell] - energy) / freed)
-    return words_each, energy_each
 
 
 @helper
@@ -279,8 +219,11 @@ def _take(options: StayOptions, cell: int, search: StaySearch, at: int, option: 
         held = options.held[option, cell] * options.there[option, m]
         search.used[at + 1, m] = search.used[at, m] + held
         search.passing[at + 1, m] = search.passing[at, m]
+        search.later[at + 1, m] = search.later[at, m]
         if m == to:
             search.passing[at + 1, m] += options.words[option, cell]
+        if m == options.sums[option]:
+            search.later[at + 1, m] += options.later_cycles[m, cell]
     search.spent[at + 1, 0] = search.spent[at, 0] + options.energy[option, cell]
     search.spent[at + 1, 1] = search.spent[at, 1] + options.words[option, cell]
     search.spent[at + 1, 2] = search.spent[at, 2] + (to >= 0)
@@ -303,13 +246,23 @@ def _fits(prices: StayPrices, search: StaySearch, at: int) -> bool:
 
 
 @helper
+def _busy(
+    options: StayOptions, prices: StayPrices, cell: int, search: StaySearch, at: int, m: int
+) -> float:
+    """Cycles of a member at the least with what is chosen."""
+    own = options.layer_cycles[m, cell] + search.later[at, m]
+    most: float = max(own, search.passing[at, m] / prices.rate)
+    return most
+
+
+@helper
 def _bound(
     options: StayOptions, prices: StayPrices, cell: int, search: StaySearch, at: int
 ) -> float:
     """Energy x latency at the least with what is chosen."""
     busy = 0.0
     for m in range(search.used.shape[1]):
-        busy += max(options.layer_cycles[m, cell], search.passing[at, m] / prices.rate)
+        busy += _busy(options, prices, cell, search, at, m)
     cycles = max(busy, (search.spent[at, 1] + search.least[at, 1]) / prices.rate)
     return _product(options, prices, cell, search, at, cycles)
 
@@ -333,7 +286,7 @@ def _estimate(options: StayOptions, prices: StayPrices, cell: int, search: StayS
     operands, members = len(search.order), search.used.shape[1]
     busy, most = 0.0, 0.0
     for m in range(members):
-        busy += max(options.layer_cycles[m, cell], search.passing[operands, m] / prices.rate)
+        busy += _busy(options, prices, cell, search, operands, m)
         most = max(most, search.used[operands, m])
     count = 0
     for at in range(operands):
@@ -354,4 +307,28 @@ def _estimate(options: StayOptions, prices: StayPrices, cell: int, search: StayS
         late += max(0.0, flying - space) * max(0.0, search.flights[k, 1] - fewer)
     late = min(late, search.spent[operands, 1]) / prices.rate
     words = search.spent[operands, 1] / prices.rate
-    return _product(options, prices, cell, search, operands, max(busy, words - late) + late)
+    cycles = max(busy, words - late) + late
+    for row in range(options.once.shape[0]):
+        own, left = 0.0, search.spent[operands, 1]
+        for m in range(members):
+            if options.once[row, m]:
+                own += _busy(options, prices, cell, search, operands, m)
+                left -= search.passing[operands, m]
+        ahead = min(space, AHEAD * flying)
+        cycles = max(cycles, one_by_one(options, prices, (row, cell), own, left, ahead))
+    return _product(options, prices, cell, search, operands, cycles)
+
+
+@helper
+def one_by_one(
+    options: StayOptions,
+    prices: StayPrices,
+    at: tuple[int, int],
+    own: float,
+    words: float,
+    ahead: float,
+) -> float:
+    """Cycles in which layers run in some iterations, and DRAM moves words in others, but for those
+    that come in the same iterations, or ahead of time while each of these lasts."""
+    left = words * (1.0 - options.inside[at]) - options.rounds[at] * ahead
+    return own + max(0.0, left) / prices.rate if own > 0 else 0.0

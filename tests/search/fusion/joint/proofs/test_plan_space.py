@@ -228,7 +228,9 @@ def test_sums_by_place_are_those_of_each_size() -> None:
     starts, n = np.concatenate([[0], np.cumsum(counts)]), int(counts.sum())
     places, times = rng.integers(30, size=n), rng.integers(1, 99, n)
     words = rng.integers(10_000, size=(3, 50))
-    sums, costs = TilingSums(starts, places, times, counts * 1.0, words), rng.random((2, 30)) * 1e6
+    waiting = rng.integers(words[0] + words[1])
+    sums = TilingSums(starts, places, times, counts * 1.0, words, waiting)
+    costs = rng.random((2, 30)) * 1e6
     prices = moved_prices(edges(1)[0])
     np.testing.assert_allclose(
         sums.totals_of(costs, prices), sums.totals(costs[:, places], prices), rtol=1e-13

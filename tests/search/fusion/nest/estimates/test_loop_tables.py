@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.arrays import Floats, Ints
+from archloom.evaluators.fusion.nest.iterations.when_used import FIRST, LAST
 from archloom.evaluators.fusion.nest.rules import dealable
 from archloom.search.fusion.nest.estimates.loop_arrays import LoopArrays, stay_prices
 from archloom.search.fusion.nest.estimates.loop_search import KEPT, GoodNests, good_nests
@@ -56,18 +57,34 @@ def test_figures_are_those_of_formulas_over_arrays(seed: int) -> None:
 def agree(table: LoopTable, figures: LoopFigures) -> None:
     """Check every figure of a table."""
     options, shape = table.options, figures.shape
-    energy, cycles = figures.layers()
+    energy, cycles, later = figures.layers()
     np.testing.assert_allclose(table.layer_pj, energy, rtol=1e-12)
     np.testing.assert_allclose(options.layer_cycles, cycles, rtol=1e-12)
+    np.testing.assert_allclose(options.later_cycles, later, rtol=1e-9, atol=1e-9)
     base = energy.sum(axis=0) + figures.rescaled().ravel()
     np.testing.assert_allclose(options.base_pj, base, rtol=1e-12)
     np.testing.assert_allclose(table.runs, figures.runs().ravel(), rtol=1e-12)
     members = range(options.there.shape[1])
+    uses, around = figures.walk.uses.members, 1.0
+    for at, rank in enumerate(figures.ranks):
+        once = [all(use in (FIRST, LAST) for use in uses[m][at:]) for m in members]
+        here = [uses[m][at] in (FIRST, LAST) for m in members]
+        for row, inside in ((at, False), (len(shape) + at, True)):
+            some = here if inside else once
+            assert options.once[row].astype(bool).tolist() == some
+            np.testing.assert_array_equal(options.rounds[row], rows_of([around], shape)[0])
+            assert (options.inside[row] > 0).all() == inside
+        tiles = figures.facts.tiles[rank].reshape([-1, *(1,) * (len(shape) - at - 1)])
+        around = around * np.ceil(figures.facts.group.ranks.sizes[rank] / tiles)
     for t, (begin, end) in enumerate(pairwise(options.begin.tolist())):
         choices = figures.choices(t)
         assert [choice.depth for choice in choices] == table.depth[begin:end].tolist()
         there = [[m in choice.steps for m in members] for choice in choices]
         assert there == options.there[begin:end].astype(bool).tolist()
+        operand = figures.group.operands[t]
+        made = [operand.kind == "made" and choice.depth != STREAMED for choice in choices]
+        expected = [operand.maker if stays else -1 for stays in made]
+        assert options.sums[begin:end].tolist() == expected
         columns = zip(*((c.energy, c.words, c.held, c.piece) for c in choices), strict=True)
         parts = options.energy, options.words, options.held, options.piece
         for part, column in zip(parts, columns, strict=True):
@@ -107,9 +124,22 @@ def estimates(facts: NestFacts, table: LoopTable, choices: Ints) -> Floats:
     options, prices, cells = table.options, stay_prices(facts), np.arange(len(table.runs))
     at = np.maximum(choices, 0)
     words = options.words[at, cells].sum(axis=0) / prices.rate
-    latency = np.maximum(options.layer_cycles.sum(axis=0), words)
+    members = range(len(options.layer_cycles))
+    streams = [(options.streams[at] == m) * options.words[at, cells] for m in members]
+    passing = np.array([some.sum(axis=0) for some in streams]) / prices.rate
+    stays = np.array([(options.sums[at] == m).any(axis=0) for m in members])
+    busy = np.maximum(options.layer_cycles + stays * options.later_cycles, passing)
+    latency = np.maximum(busy.sum(axis=0), words)
     energy = options.base_pj + options.energy[at, cells].sum(axis=0)
     used = np.einsum("tnm,tn->mn", options.there[at].astype(float), options.held[at, cells])
+    rows = zip(options.once.astype(bool), options.rounds, options.inside, strict=True)
+    for once, rounds, inside in rows:
+        pieces = 2 * options.piece[at, cells].sum(axis=0)
+        ahead = rounds * np.minimum(prices.capacity - used.max(axis=0), pieces) / prices.rate
+        left = (words - passing[once].sum(axis=0)) * (1 - inside) - ahead
+        left = np.maximum(left, 0.0)
+        alone = busy[once].sum(axis=0)
+        latency = np.where(alone > 0, np.maximum(latency, alone + left), latency)
     aside = np.where((table.depth[at] == STREAMED).any(axis=0), prices.aside, 0.0)
     fits = (used.max(axis=0) + aside <= prices.capacity) & (choices >= 0).all(axis=0)
     return np.where(fits, (energy + prices.leakage_pj * latency) * latency, np.inf)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.arrays import Ints
+from archloom.search.fusion.nest.estimates.stay_limits import may_be_below
 from archloom.search.fusion.nest.estimates.stays import (
     StayOptions,
     StayPrices,
     best_stays,
     least_product,
-    may_be_below,
     prepare_stays,
     stay_search,
 )
@@ -27,13 +27,18 @@ def random_options(rng: np.random.Generator, operands: int, cells: int) -> StayO
         np.cumsum([0, *counts]),
         (rng.random((options, members)) < 0.7).astype(np.uint8),
         streams,
+        np.where(streams < 0, rng.integers(-1, members, options), -1),
         words * rng.uniform(0.5, 2.0, (options, cells)),
         words,
         held,
         # what comes once is never late
         np.zeros((options, cells)),
         rng.uniform(0, 40, (members, cells)),
+        rng.uniform(0, 40, (members, cells)),
         rng.uniform(0, 100, cells),
+        (rng.random((2, members)) < 0.4).astype(np.uint8),
+        rng.uniform(1, 3, (2, cells)),
+        rng.uniform(0, 1, (2, cells)),
     )
 
 
@@ -54,8 +59,17 @@ def least(options: StayOptions, prices: StayPrices, cell: int) -> float:
         if used.max() > prices.capacity - prices.aside * (streams > 0):
             continue
         passing = [options.words[some, cell][options.streams[some] == m].sum() for m in range(3)]
-        busy = np.maximum(options.layer_cycles[:, cell], np.array(passing) / prices.rate).sum()
-        cycles = max(busy, options.words[some, cell].sum() / prices.rate)
+        later = [(options.sums[some] == m).sum() * options.later_cycles[m, cell] for m in range(3)]
+        own = options.layer_cycles[:, cell] + later
+        each, words = np.maximum(own, np.array(passing) / prices.rate), options.words[some, cell]
+        cycles = max(each.sum(), words.sum() / prices.rate)
+        # nothing comes in pieces
+        space = 0.0
+        rows = options.once.astype(bool), options.rounds[:, cell], options.inside[:, cell]
+        for once, rounds, inside in zip(*rows, strict=True):
+            left = (words.sum() - np.array(passing)[once].sum()) * (1 - inside) - rounds * space
+            if once.any():
+                cycles = max(cycles, each[once].sum() + max(0.0, left) / prices.rate)
         energy = options.base_pj[cell] + options.energy[some, cell].sum()
         edp = (energy + prices.leakage_pj * cycles) * cycles * (1 + 1e-6 * streams)
         best = min(best, edp)
@@ -113,12 +127,17 @@ def test_what_the_buffer_has_no_space_for_ahead_of_time_is_waited_for() -> None:
         np.array([0, 2]),
         np.array([[1], [1]], np.uint8),
         np.array([-1, 0]),
+        np.array([-1, -1]),
         np.array([[40.0], [40.0]]),
         np.array([[40.0], [40.0]]),
         np.array([[10.0], [0.0]]),
         np.array([[10.0], [0.0]]),
         np.array([[50.0]]),
-        np.array([0.0]),
+        np.array([[0.0]]),
+        np.zeros(1),
+        np.zeros((1, 1), np.uint8),
+        np.ones((1, 1)),
+        np.zeros((1, 1)),
     )
     tight, wide = (StayPrices(float(words), 0.0, 1.0, 0.0) for words in (15, 20))
     assert best(options, tight, 0)[1].tolist() == [1]

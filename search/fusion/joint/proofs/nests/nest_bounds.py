@@ -14,11 +14,12 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints
+from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import HALF_GRAIN_PJ
-from archloom.evaluators.fusion.nest import dealable, splittable
+from archloom.evaluators.fusion.nest import NestGroup, dealable, splittable
 from archloom.search.fusion.nest import (
     LoopArrays,
+    LoopTable,
     NestFacts,
     kept_results,
     loop_table,
@@ -26,9 +27,11 @@ from archloom.search.fusion.nest import (
     skips_words,
 )
 from archloom.search.fusion.nest.estimates import StayOptions
+from archloom.space.fusion import STREAMED
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
+from .close_nests import NestRows, NestTable, close_lines
 from .nest_prices import NestBuffer, lower_lines
 from .passing_facts import PassingFacts
 
@@ -52,6 +55,7 @@ def nest_corners(
     whole: Floats,
     price_pj: float,
     leakage_pj: float = 0.0,
+    rows: NestRows | None = None,
 ) -> Floats | None:
     """Return float64[n, 2], energy (pJ, with leakage) and cycles of points of which a convex
     combination is below each nest in both; None if they are not known, and none if there are no
@@ -62,6 +66,7 @@ def nest_corners(
         whole: float64[2], energy and cycles that no nest is below.
         price_pj: energy that a cycle is worth at the best plan.
         leakage_pj: in a cycle, besides that of the hardware.
+        rows: energy and cycles of tiles together, for closer points.
     """
     if not _known(network, layers):
         return None
@@ -69,10 +74,17 @@ def nest_corners(
         return np.zeros((0, 2))
     weights = np.array([(1.0, 0.0), *((1.0, price_pj * x) for x in _PRICES), (0.0, 1.0)])
     least = np.full(len(weights), np.inf)
+    tables = list[NestTable]()
     for facts in _facts(network, hardware, layers):
         facts.leakage_pj += leakage_pj
-        if not _lower(facts, weights, least):
+        found = nest_tables(facts)
+        if found is None:
             return None
+        for table in found:
+            lower_lines(table.options, table.buffer, weights, least)
+        tables += found
+    if rows is not None and hardware.levels[-2].instances == 1:
+        least = close_lines(tables, weights, least, rows)
     least *= 1 - _SUMS
     least[[0, -1]] = np.maximum(least[[0, -1]], whole)
     return corners(weights[:-1, 1], least[:-1], float(least[-1]))
@@ -89,8 +101,15 @@ def nest_words(network: Network, hardware: Hardware, layers: tuple[int, ...]) ->
     least = np.full(1, np.inf)
     if nestable(network, layers) is not None:
         for facts in _facts(network, hardware, layers):
-            if not _lower(facts, np.array([(0.0, 1.0)]), least, words=True):
+            found = nest_tables(facts)
+            if found is None:
                 return 0.0
+            for table in found:
+                # cycles are words over DRAM's pins, and layers take none
+                none = np.zeros_like(table.options.layer_cycles)
+                options = table.options._replace(layer_cycles=none, later_cycles=none)
+                buffer = table.buffer._replace(rate=1.0, leakage_pj=0.0)
+                lower_lines(options, buffer, np.array([(0.0, 1.0)]), least)
     return float(least[0]) * (1 - _SUMS)
 
 
@@ -131,34 +150,30 @@ def _facts(network: Network, hardware: Hardware, layers: tuple[int, ...]) -> Ite
         yield from (facts.dealing(rank) for rank in facts.ranks if dealable(facts.group, rank))
 
 
-def _lower(facts: NestFacts, weights: Floats, least: Floats, words: bool = False) -> bool:
-    """Lower figures to those of all nests of a group; whether all were looked at.
-
-    With ``words`` cycles are words over DRAM's pins, and layers take none.
-    """
-    arrays = LoopArrays(facts)
+def nest_tables(facts: NestFacts) -> list[NestTable] | None:
+    """Return figures of all nests of a group, in all orders of loops; None if there are too many
+    ways in which results stay."""
+    arrays, found = LoopArrays(facts), list[NestTable]()
     first = () if facts.dealt is None else (facts.dealt,)
     others = [rank for rank in facts.ranks if rank not in first]
-    rate, leakage_pj = (1.0, 0.0) if words else (float(facts.rate), facts.leakage_pj)
-    buffer = NestBuffer(float(facts.capacity), rate, leakage_pj)
+    buffer = NestBuffer(float(facts.capacity), float(facts.rate), facts.leakage_pj)
     for count in range(1 - len(first), _MOST_LOOPS + 1 - len(first)):
         for ranks in permutations(others, count):
             loops = (*first, *ranks)
             ways = kept_results(facts, loops)
             if len(ways) > _MOST_RESULTS:
-                return False
+                return None
             for made in ways:
-                options = _options(facts, arrays, loops, made)
-                if words:
-                    options = options._replace(layer_cycles=np.zeros_like(options.layer_cycles))
-                lower_lines(options, buffer, weights, least)
-    return True
+                options, stays = _options(facts, arrays, loops, made)
+                found.append(NestTable(facts, arrays, loops, options, stays, buffer))
+    return found
 
 
 def _options(
     facts: NestFacts, arrays: LoopArrays, ranks: tuple[int, ...], made: tuple[int, ...]
-) -> StayOptions:
-    """Return how long operands may stay in nests with some loops, no figure above what it is."""
+) -> tuple[StayOptions, Flags]:
+    """Return how long operands may stay in nests with some loops, no figure above what it is, and
+    bool[options], whether they lie in the buffer at all."""
     group_arrays, sizes, figures = arrays.of(ranks)
     table = loop_table(group_arrays, sizes, figures, np.array(made, np.int64))
     options, group = table.options, facts.around(ranks)
@@ -166,16 +181,31 @@ def _options(
     # iteration
     there = np.zeros((len(table.depth), len(group.layers)), np.uint8)
     for t, operand in enumerate(group.operands):
-        if isinstance(facts, PassingFacts) and facts.passes(operand):
-            continue
         users = [*operand.readers, *([operand.maker] if operand.kind == "made" else [])]
         there[options.begin[t] : options.begin[t + 1], users] = 1
     there[table.lasts.astype(bool)] = 1
     # rounding takes as much off each level and operand of each tile, of each core
     entries = (3 * len(facts.hardware.levels) + 2) * HALF_GRAIN_PJ
     base_pj = options.base_pj - (table.runs + 2.0) * facts.working * entries
-    options = options._replace(there=there, base_pj=base_pj)
-    return options if facts.dealt is None else _dealt(options, facts, facts.dealt, sizes.counts)
+    energy = options.energy + _filling_pj(facts, group, table)
+    options = options._replace(there=there, energy=energy, base_pj=base_pj)
+    if facts.dealt is not None:
+        options = _dealt(options, facts, facts.dealt, sizes.counts)
+    return options, (table.depth != STREAMED).astype(np.uint8)
+
+
+def _filling_pj(facts: NestFacts, group: NestGroup, table: LoopTable) -> Floats:
+    """Return float64[options, n], energy besides of writing what stays to the buffer, where that is
+    not counted for all operands."""
+    words = table.options.words
+    if not isinstance(facts, PassingFacts):
+        return np.zeros_like(words)
+    stays: Floats = np.zeros(len(words))
+    for t, operand in enumerate(group.operands):
+        some = slice(*table.options.begin[t : t + 2].tolist())
+        if operand.kind != "made":
+            stays[some] = table.depth[some] != STREAMED
+    return facts.filled_pj * stays[:, None] * words
 
 
 def _dealt(options: StayOptions, facts: NestFacts, rank: int, counts: Ints) -> StayOptions:
@@ -195,5 +225,6 @@ def _dealt(options: StayOptions, facts: NestFacts, rank: int, counts: Ints) -> S
         energy=options.energy * least,
         words=options.words * least,
         layer_cycles=options.layer_cycles * least,
+        later_cycles=options.later_cycles * least,
         base_pj=options.base_pj * least,
     )

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from archloom.evaluators import Floats
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import layer_costs
 from archloom.evaluators.fusion.nest import Operand, windowless
 from archloom.evaluators.loopnest import Residency
@@ -20,13 +20,13 @@ from archloom.search.fusion.nest import NestFacts
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
-from .step_bounds import staged_without_dram
+from ..step_bounds import staged_without_dram
 
 
 class PassingFacts(NestFacts):
     """A group on a design whose shared buffer operands may pass by, as :class:`NestFacts` has it.
 
-    Layers have no zeros that spare work (:func:`.step_bounds.unbounded`).
+    Layers have no zeros that spare work (:func:`..step_bounds.unbounded`).
     """
 
     def __init__(
@@ -42,12 +42,18 @@ class PassingFacts(NestFacts):
         self.fetch_pj -= self.fill_pj
         if self.keeps_weights:
             self.weight_pj -= self.fill_pj
+        #: for each word that is
+        self.filled_pj = self.fill_pj
         self.fill_pj = self.rescale_pj = 0.0
 
     def later_sums_pj(self, m: int) -> float:
         """Energy for each word of a member's result in each later part of its sums: nothing is
         known of what need not lie in the buffer."""
         return super().later_sums_pj(m) if self._lies(self.group.made[m]) else 0.0
+
+    def staying_sums_pj(self, m: int, /) -> float:
+        """The same besides, if the result stays in the buffer."""
+        return 0.0 if self._lies(self.group.made[m]) else super().later_sums_pj(m)
 
     def passes(self, operand: Operand) -> bool:
         """Whether an operand may pass the buffer by."""
@@ -76,18 +82,30 @@ class PassingFacts(NestFacts):
         maps = ((x.padding, x.input_size) for x in self.group.layers)
         return tuple(zip(super()._layer_keys, self._ways, maps, strict=True))
 
-    def _found_nest(self, m: int, looped: tuple[int, ...]) -> Floats:
-        sizes, padded = self._loops(m, self._dims(m, looped))
-        layer, windows = self.group.layers[m], padded.copy()
-        if not windowless(layer):
+    def ways(self, m: int) -> tuple[Residency, ...]:
+        """Which operands of a member may lie in the buffer, as mappings choose."""
+        return self._ways[m]
+
+    def nests(self, m: int, looped: tuple[int, ...], way: Residency) -> tuple[Ints, Ints]:
+        """Return loop bounds and windows as :meth:`NestFacts.nests` does."""
+        sizes, windows = super().nests(m, looped, way)
+        layer = self.group.layers[m]
+        if not (way[1] or windowless(layer)):
             # of a map that does not lie in the buffer no padding is fetched
             windows[:, :, 2] = layer.padding
-            windows[:, :, 3] = np.minimum(padded[:, :, 3] - layer.padding, layer.input_size)
-        costs = [
-            layer_costs(
-                *staged_without_dram(self.hardware, way), sizes, padded if way[1] else windows
-            )
-            for way in self._ways[m]
-        ]
-        found: Floats = np.minimum.reduce(costs).T
-        return found.reshape(2, *self._shape(looped))
+            windows[:, :, 3] = np.minimum(windows[:, :, 3] - layer.padding, layer.input_size)
+        return sizes, windows
+
+    def _found_nest(self, m: int, looped: tuple[int, ...]) -> Floats:
+        begin, add = list[Floats](), list[Floats]()
+        for way in self._ways[m]:
+            design, prices = staged_without_dram(self.hardware, way)
+            tiles = self.nests(m, looped, way)
+            begin.append(layer_costs(design, prices, *tiles))
+            if way[2] and self._adds(m, looped):
+                # as sums in the buffer are read again
+                add.append(layer_costs(design._replace(begun=True), prices, *tiles))
+        least = np.minimum.reduce(begin)
+        more = np.minimum.reduce(add)[:, 1:] if add else least[:, 1:]
+        found: Floats = np.concatenate([least, np.maximum(more, least[:, 1:])], axis=1).T
+        return found.reshape(3, *self._shape(looped))

@@ -45,6 +45,7 @@ class _Branch(NamedTuple):
     chosen: Ints  # [t + 1], an option of each operand
     used: Floats  # [t + 1, m], words in use with what the first operands hold
     passing: Floats  # [t + 1, m], words that stream to each member
+    later: Floats  # [t + 1, m], cycles in which each member reads sums again
     spent: Floats  # [t + 1, 2], energy and words of the first operands
     rest_used: Floats  # [t + 1, m], words in use at the least for the others
     rest: Floats  # [t + 1, 2], energy and words of the others at the least
@@ -54,6 +55,7 @@ class _Branch(NamedTuple):
 def _branch(operands: int, members: int) -> _Branch:
     return _Branch(
         np.zeros(operands + 1, np.int64),
+        np.zeros((operands + 1, members)),
         np.zeros((operands + 1, members)),
         np.zeros((operands + 1, members)),
         np.zeros((operands + 1, 2)),
@@ -87,8 +89,11 @@ def _take(options: StayOptions, cell: int, work: _Branch, t: int, option: int) -
         held = options.held[option, cell] * options.there[option, m]
         work.used[t + 1, m] = work.used[t, m] + held
         work.passing[t + 1, m] = work.passing[t, m]
+        work.later[t + 1, m] = work.later[t, m]
         if m == options.streams[option]:
             work.passing[t + 1, m] += options.words[option, cell]
+        if m == options.sums[option]:
+            work.later[t + 1, m] += options.later_cycles[m, cell]
     work.spent[t + 1, 0] = work.spent[t, 0] + options.energy[option, cell]
     work.spent[t + 1, 1] = work.spent[t, 1] + options.words[option, cell]
 
@@ -102,7 +107,8 @@ def _bound(
     for m in range(work.used.shape[1]):
         if work.used[t, m] + work.rest_used[t, m] > buffer.capacity:
             return inf
-        busy += max(options.layer_cycles[m, cell], work.passing[t, m] / buffer.rate)
+        own = options.layer_cycles[m, cell] + work.later[t, m]
+        busy += max(own, work.passing[t, m] / buffer.rate)
     cycles = max(busy, (work.spent[t, 1] + work.rest[t, 1]) / buffer.rate)
     energy = options.base_pj[cell] + work.spent[t, 0] + work.rest[t, 0]
     least: float = weights.energy * (energy + buffer.leakage_pj * cycles) + weights.cycles * cycles
@@ -159,3 +165,24 @@ def lower_lines(options: StayOptions, buffer: NestBuffer, weights: Floats, least
             some = Weights(weights[j, 0], weights[j, 1])
             if _bound(options, buffer, some, cell, work, 0) < least[j]:
                 least[j] = _least_of_cell(options, buffer, some, cell, work, least[j])
+
+
+@compiled
+def lines_below(options: StayOptions, buffer: NestBuffer, weights: Floats, most: Floats) -> Floats:
+    """Return float64[J, n], what nests with the same loops and each size of tiles take at the
+    least, whatever stays; infinite where that is no less than ``most[J]``.
+
+    Args:
+        options, buffer, weights: as of :func:`lower_lines`.
+        most: figures that are of no interest.
+    """
+    operands, members = len(options.begin) - 1, options.there.shape[1]
+    work, found = _branch(operands, members), np.full((len(most), len(options.base_pj)), inf)
+    for cell in range(len(options.base_pj)):
+        _prepare(options, cell, work)
+        for j in range(len(most)):
+            some = Weights(weights[j, 0], weights[j, 1])
+            if _bound(options, buffer, some, cell, work, 0) < most[j]:
+                least = _least_of_cell(options, buffer, some, cell, work, most[j])
+                found[j, cell] = least if least < most[j] else inf
+    return found
