@@ -16,8 +16,10 @@ from archloom.search.fusion.nest.facts import NestFacts
 from archloom.search.fusion.nest.nests import best_nests
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import LoopNest
+from archloom.space.networks.registry import network
 
 from .....cases.random_windows import small_windows
+from .....cases.small_designs import casco_edge
 from .....cases.small_nests import (
     SmallCase,
     cores_case,
@@ -190,6 +192,20 @@ def test_some_corner_is_within_a_twentieth() -> None:
         best = found[found.prod(axis=1).argmin()]
         above.append(nearest(case, found, best[0] / best[1]))
     assert min(above) < 1.05
+
+
+def test_energy_and_cycles_of_tiles_together_raise_the_corners_of_a_block() -> None:
+    net, hardware = network("mobilenetv2"), casco_edge(32, pe_x=28, pe_y=12)
+    names = [layer.name for layer in net.layers]
+    parts = ("expand", "depthwise", "project")
+    block = net, hardware, tuple(names.index(f"stage4.2.{part}") for part in parts)
+    apart = nest_corners(*block, np.zeros(2), 500.0)
+    together = nest_corners(*block, np.zeros(2), 500.0, rows=NestRows())
+    assert apart is not None
+    assert together is not None
+    gains = [(together @ (1.0, x)).min() / (apart @ (1.0, x)).min() for x in (100.0, 500.0, 1000.0)]
+    assert min(gains) >= 1 - 1e-12
+    assert max(gains) > 1.01
 
 
 def test_a_mask_has_no_corners_and_no_nest_none() -> None:
