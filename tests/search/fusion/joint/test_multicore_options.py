@@ -7,10 +7,13 @@ import pytest
 from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.buffer.words import buffer_words
 from archloom.search.fusion.joint.multicore_options import MulticoreOptions
+from archloom.search.fusion.nest.facts import NestFacts
 from archloom.space.design_space.presets import preset
+from archloom.space.fusion.plan import FusionGroup
 from archloom.space.hardware.cores import Cores, fusion_cores
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
+from archloom.space.workload.network import Network
 
 from ....cases.designs import several
 from ....cases.mappers import BufferMapper
@@ -37,17 +40,29 @@ def test_estimates_are_the_least_that_a_tiling_costs(chip: str, batch: int) -> N
     net, hardware = network("tiny_mobile").with_batch(batch), CHIPS[chip]
     options = MulticoreOptions(cheap_evaluator(net, hardware, 300), cores_of(hardware))
     price = cheap_evaluator(net, hardware, 300)
-    seen = 0
+    seen = even = 0
     for layers in STEPS:
         for option in options.all_options(kind_of(options, layers)):
             cost = price.group(option.group)
             if isinstance(cost, GroupCost):
                 cycles = max(option.layer_cycles.sum(), option.moved_cycles)
                 assert cycles <= cost.latency_cycles
-                assert option.layer_pj.sum() + option.moved_pj <= cost.dynamic_pj
+                if comes_out_even(net, hardware, option.group):
+                    assert option.layer_pj.sum() + option.moved_pj <= cost.dynamic_pj
+                    even += 1
                 assert cost.peak_words <= buffer_words(cores_of(hardware).one)
                 seen += 1
-    assert seen >= 6
+    assert seen >= even >= 6
+
+
+def comes_out_even(net: Network, hardware: Hardware, group: FusionGroup) -> bool:
+    """Whether a core's share of a nest is a number of tiles: otherwise less runs than is
+    estimated."""
+    if group.nest is None:
+        return True
+    outermost = group.nest.loops[0]
+    share = NestFacts(net, group.layers, hardware).dealing(outermost.rank).share
+    return share % outermost.tile == 0
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -97,8 +97,9 @@ def test_loops_over_queries_and_keys_stand_inside_of_two_others() -> None:
         found.append((len(best.nest.loops), cost.dynamic_pj * cost.latency_cycles))
     (loops, causal), (_, dense) = found
     assert loops == 4
-    # tiles of 4 x 4 cost 36 of 64 in time, and words of DRAM as many as all
-    assert causal < 0.65 * dense
+    # tiles of 4 x 4 cost 36 of 64 in time, and words of DRAM as many as all; without a mask larger
+    # tiles are better, since their sums are not read again
+    assert causal < 0.75 * dense
 
 
 @pytest.mark.parametrize("seed", sweep(range(60), sample=4))
