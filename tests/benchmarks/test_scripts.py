@@ -86,6 +86,7 @@ RUNS: Final = {
         "curves --space few.yaml --front front.json --optimizers random --seeds 1 "
         "--evaluations 12 --out runs --picture curves.svg",
     ],
+    "hardware/plan_bounds": ["--designs 4,4,32,200 --networks tiny_cnn --plans 2 --mappings 200"],
     "hardware/proven_front": [
         "prove --space few.yaml --designs 3 --workers 1 --front front.json --out runs",
         "around --space few.yaml --designs 2 --workers 1 --front front.json --out runs",
