@@ -35,7 +35,7 @@ class Design(NamedTuple):
         top: int64[3], outermost level with a part in a tensor.
         alone: whether DRAM feeds a single instance.
         strict: whether rows and columns of windows share the children that unroll them, and taps
-            are unrolled in whole numbers, as bounds of any plan have it. Layers are not.
+            are unrolled in whole numbers; planners and bounds of layers take looser figures.
         begun: whether sums were begun before, so that their first touch is read as well.
     """
 

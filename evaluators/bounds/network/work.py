@@ -144,6 +144,12 @@ class Nests(NamedTuple):
         least, batch = self._together(kept, prices), self.batch(kept)
         return mesh_corners(kept, prices, batch, self.bounds, self.windows, least, limit)
 
+    def every_corner(self, design: Design, prices: Prices) -> Floats:
+        """Return float64[n, 2], the rows of :meth:`corners` in all ways to keep tensors: each
+        mapping of a single layer is above one of them."""
+        ways = range(len(ways_to_keep(design)))
+        return np.concatenate([self.corners(design, prices, way)[1] for way in ways])
+
     def _together(self, design: Design, prices: Prices) -> Floats:
         """Return float64[B, 2], energy and cycles of layers that run whole: the energy of all
         levels together, if mappings may bypass none."""

@@ -39,9 +39,7 @@ class TileCorners:
         if (tile, key) not in self._known:
             bounds, windows = (np.array([part], np.int64) for part in tile_nest(layer, *tile[1:3]))
             nests = nests_of(bounds, windows)
-            design = design._replace(strict=True)
-            ways = range(len(nests.by_way(design, prices)))
-            figures = np.concatenate([nests.corners(design, prices, way)[1] for way in ways])
+            figures = nests.every_corner(design._replace(strict=True), prices)
             if not whole:
                 dram = float(access_costs(hardware).read_pj[-1, WEIGHTS])
                 streamed = layer.weight_words * (dram / hardware.levels[-1].width_words)

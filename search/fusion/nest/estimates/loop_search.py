@@ -36,14 +36,13 @@ from .loop_figures import (
 from .loop_uses import find_uses, result_depths
 from .stay_limits import may_be_below
 from .stays import (
-    AHEAD,
     ROUNDING,
     StayOptions,
     StayPrices,
     StaySearch,
+    apart_cycles,
     best_stays,
     least_product,
-    one_by_one,
     prepare_stays,
     stay_options,
     stay_search,
@@ -86,6 +85,9 @@ class _OneCell(NamedTuple):
     search: StaySearch
     chosen: Ints  # [t], an option of each operand
     used: Floats  # [m], words in use
+    own: Floats  # [m], cycles of a member by itself
+    busy: Floats  # [m], with those in which it waits for what streams to it
+    passing: Floats  # [m], words of that
 
 
 @compiled(brief=True)
@@ -318,22 +320,13 @@ def _keep(
     space = prices.capacity - work.used[_peak(work)]
     if (prices.aside if streams else 0.0) > space:
         return
+    _set_cycles(work, prices)
     for m in range(members):
-        own, passing = _cycles(work, m)
-        # a layer waits for what streams to it
-        busy += max(own, passing / prices.rate)
+        busy += work.busy[m]
         layers_pj += work.energy[m, 0]
     moved_pj += rescaled
-    latency = max(busy, moved / prices.rate)
-    for row in range(options.once.shape[0]):
-        alone, left = 0.0, moved
-        for m in range(members):
-            if options.once[row, m]:
-                own, passing = _cycles(work, m)
-                alone += max(own, passing / prices.rate)
-                left -= passing
-        ahead = min(space, AHEAD * pieces)
-        latency = max(latency, one_by_one(options, prices, (row, 0), alone, left, ahead))
+    apart = apart_cycles(options, prices, 0, work.busy, work.passing, moved, space, pieces)
+    latency = max(busy, moved / prices.rate, apart)
     edp = (layers_pj + moved_pj + prices.leakage_pj * latency) * latency
     row = first + KEPT - 1
     if edp >= found.edp[row]:
@@ -347,19 +340,22 @@ def _keep(
         found.depth[row, t] = work.loops.stays.depth[work.chosen[t]]
     for m in range(members):
         found.layer_pj[row, m] = work.energy[m, 0]
-        found.layer_cycles[row, m] = _cycles(work, m)[0]
+        found.layer_cycles[row, m] = work.own[m]
 
 
 @helper
-def _cycles(work: _OneCell, m: int) -> tuple[float, float]:
-    """Return cycles of a member, and words that stream to it, with what is chosen."""
+def _set_cycles(work: _OneCell, prices: StayPrices) -> None:
+    """Write cycles of members, and words that stream to them, with what is chosen."""
     options = work.options
-    own, passing = options.layer_cycles[m, 0], 0.0
-    for t in range(len(work.chosen)):
-        option = work.chosen[t]
-        own += options.later_cycles[m, 0] if options.sums[option] == m else 0.0
-        passing += options.words[option, 0] if options.streams[option] == m else 0.0
-    return own, passing
+    for m in range(len(work.own)):
+        work.own[m], work.passing[m] = options.layer_cycles[m, 0], 0.0
+        for t in range(len(work.chosen)):
+            option = work.chosen[t]
+            if options.sums[option] == m:
+                work.own[m] += options.later_cycles[m, 0]
+            if options.streams[option] == m:
+                work.passing[m] += options.words[option, 0]
+        work.busy[m] = max(work.own[m], work.passing[m] / prices.rate)
 
 
 @helper
@@ -396,5 +392,8 @@ def _one_cell(operands: int, members: int, loops: int) -> _OneCell:
         np.zeros(1),
         stay_search(operands, members),
         np.zeros(operands, np.int64),
+        np.zeros(members),
+        np.zeros(members),
+        np.zeros(members),
         np.zeros(members),
     )

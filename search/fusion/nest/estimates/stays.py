@@ -23,7 +23,7 @@ _MOST_NODES: Final = 400
 _OF_STREAM: Final = 1e-6
 
 #: iterations of which words come ahead of time, if the buffer has space for them
-AHEAD: Final = 2
+_AHEAD: Final = 2
 
 #: relative error of sums of figures, with room to spare
 ROUNDING: Final = 1e-9
@@ -93,6 +93,7 @@ class StaySearch(NamedTuple):
     least_used: Floats  # [t + 1, m], words in use at the least for the others
     least: Floats  # [t + 1, 2], energy and words of the others at the least
     flights: Floats  # [t, 2], pieces and how often they come
+    busy: Floats  # [m], cycles of each member with what is chosen
 
 
 @allocating
@@ -130,6 +131,7 @@ def stay_search(operands: int, members: int) -> StaySearch:
         np.zeros((operands + 1, members)),
         np.zeros((operands + 1, 2)),
         np.zeros((operands, 2)),
+        np.zeros(members),
     )
 
 
@@ -286,7 +288,8 @@ def _estimate(options: StayOptions, prices: StayPrices, cell: int, search: StayS
     operands, members = len(search.order), search.used.shape[1]
     busy, most = 0.0, 0.0
     for m in range(members):
-        busy += _busy(options, prices, cell, search, operands, m)
+        search.busy[m] = _busy(options, prices, cell, search, operands, m)
+        busy += search.busy[m]
         most = max(most, search.used[operands, m])
     count = 0
     for at in range(operands):
@@ -307,28 +310,40 @@ def _estimate(options: StayOptions, prices: StayPrices, cell: int, search: StayS
         late += max(0.0, flying - space) * max(0.0, search.flights[k, 1] - fewer)
     late = min(late, search.spent[operands, 1]) / prices.rate
     words = search.spent[operands, 1] / prices.rate
-    cycles = max(busy, words - late) + late
-    for row in range(options.once.shape[0]):
-        own, left = 0.0, search.spent[operands, 1]
-        for m in range(members):
-            if options.once[row, m]:
-                own += _busy(options, prices, cell, search, operands, m)
-                left -= search.passing[operands, m]
-        ahead = min(space, AHEAD * flying)
-        cycles = max(cycles, one_by_one(options, prices, (row, cell), own, left, ahead))
+    passing, moved = search.passing[operands], search.spent[operands, 1]
+    apart = apart_cycles(options, prices, cell, search.busy, passing, moved, space, flying)
+    cycles = max(max(busy, words - late) + late, apart)
     return _product(options, prices, cell, search, operands, cycles)
 
 
 @helper
-def one_by_one(
+def apart_cycles(
     options: StayOptions,
     prices: StayPrices,
-    at: tuple[int, int],
-    own: float,
+    cell: int,
+    busy: Floats,
+    passing: Floats,
     words: float,
-    ahead: float,
+    space: float,
+    pieces: float,
 ) -> float:
-    """Cycles in which layers run in some iterations, and DRAM moves words in others, but for those
-    that come in the same iterations, or ahead of time while each of these lasts."""
-    left = words * (1.0 - options.inside[at]) - options.rounds[at] * ahead
-    return own + max(0.0, left) / prices.rate if own > 0 else 0.0
+    """Cycles at the least of layers that run in few iterations, and of DRAM in the others, but for
+    words that come in the same iterations, or ahead of time while each of these lasts.
+
+    Args:
+        options, prices, cell: one size of tiles.
+        busy, passing: float64[m], cycles of each member, and words that stream to it.
+        words: that move in all.
+        space, pieces: words that the buffer has free, and that come for one iteration.
+    """
+    cycles, ahead = 0.0, min(space, _AHEAD * pieces)
+    for row in range(options.once.shape[0]):
+        own, left = 0.0, words
+        for m in range(len(busy)):
+            if options.once[row, m]:
+                own += busy[m]
+                left -= passing[m]
+        left = left * (1.0 - options.inside[row, cell]) - options.rounds[row, cell] * ahead
+        if own > 0:
+            cycles = max(cycles, own + max(0.0, left) / prices.rate)
+    return cycles

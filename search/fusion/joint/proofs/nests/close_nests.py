@@ -91,12 +91,9 @@ class NestRows:
         bounds, windows = (part[place : place + 1] for part in facts.nests(m, looped, way))
         key = bounds.tobytes(), windows.tobytes(), bounds_key(design, prices)
         if key not in self._known:
-            nests, strict = nests_of(bounds, windows), design._replace(strict=True)
-            ways = range(len(nests.by_way(strict, prices)))
-            rows = [nests.corners(strict, prices, number)[1] for number in ways]
-            self._known[key] = np.concatenate(rows)
-        found: Floats = self._known[key]
-        return found
+            nests = nests_of(bounds, windows)
+            self._known[key] = nests.every_corner(design._replace(strict=True), prices)
+        return self._known[key]
 
 
 def close_lines(tables: list[NestTable], weights: Floats, least: Floats, rows: NestRows) -> Floats:

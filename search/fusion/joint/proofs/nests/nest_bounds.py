@@ -74,6 +74,9 @@ def nest_corners(
         return np.zeros((0, 2))
     weights = np.array([(1.0, 0.0), *((1.0, price_pj * x) for x in _PRICES), (0.0, 1.0)])
     least = np.full(len(weights), np.inf)
+    if hardware.levels[-2].instances > 1:
+        # what tiles of one core say of those of all is not known
+        rows = None
     tables = list[NestTable]()
     for facts in _facts(network, hardware, layers):
         facts.leakage_pj += leakage_pj
@@ -82,8 +85,8 @@ def nest_corners(
             return None
         for table in found:
             lower_lines(table.options, table.buffer, weights, least)
-        tables += found
-    if rows is not None and hardware.levels[-2].instances == 1:
+        tables += found if rows is not None else []
+    if rows is not None:
         least = close_lines(tables, weights, least, rows)
     least *= 1 - _SUMS
     least[[0, -1]] = np.maximum(least[[0, -1]], whole)
