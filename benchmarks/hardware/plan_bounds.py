@@ -35,14 +35,17 @@ COMMON = {
 }  # fmt: skip
 
 
-def design(text: str) -> Hardware:
-    """Return a design of the edge space."""
-    names = ("pe_x", "pe_y", "l2_kib", "clock_mhz")
-    point = dict(zip(names, map(int, text.split(",")), strict=True))
-    space = HardwareSpace.load("casco_edge")
-    hardware = space.build(space.canonical(COMMON | point))
-    assert not isinstance(hardware, Infeasible), hardware
-    return hardware
+def design(text: str) -> tuple[str, Hardware]:
+    """Return a design of the edge space beside its text."""
+    names, space = ("pe_x", "pe_y", "l2_kib", "clock_mhz"), HardwareSpace.load("casco_edge")
+    try:
+        sizes = dict(zip(names, map(int, text.split(",")), strict=True))
+        hardware = space.build(space.canonical(COMMON | sizes))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}, as PE_X,PE_Y,KIB,MHZ: {error}") from None
+    if isinstance(hardware, Infeasible):
+        raise argparse.ArgumentTypeError(f"{text}: {hardware}")
+    return text, hardware
 
 
 def plan_edp(name: str, hardware: Hardware, plans: int, evaluations: int) -> float:
@@ -63,7 +66,9 @@ def least_edp(name: str, hardware: Hardware, spaces: PlanSpaces) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--designs", nargs="+", default=DESIGNS, metavar="PE_X,PE_Y,KIB,MHZ")
+    parser.add_argument(
+        "--designs", nargs="+", type=design, default=[*map(design, DESIGNS)], metavar="X,Y,KIB,MHZ"
+    )
     parser.add_argument("--networks", nargs="+", default=("resnet18", "mobilenetv2"))
     parser.add_argument("--plans", type=int, default=14)
     parser.add_argument("--mappings", type=int, default=100_000)
@@ -71,8 +76,8 @@ def main() -> None:
     spaces, every = PlanSpaces(), {name: [] for name in args.networks}
     print("| design |", " | ".join(args.networks), "| CPU s, plans | CPU s, bounds |")
     print("|---" * (len(args.networks) + 3) + "|")
-    for text in args.designs:
-        hardware, spent = design(text), [0.0, 0.0]
+    for text, hardware in args.designs:
+        spent = [0.0, 0.0]
         for name, ratios in every.items():
             begin = process_time()
             found = plan_edp(name, hardware, args.plans, args.mappings)
