@@ -9,9 +9,8 @@ can.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping as Dict
-from dataclasses import replace
 from itertools import islice
-from math import expm1, inf, log
+from math import log
 from typing import ClassVar, Final
 
 import numpy as np
@@ -29,7 +28,7 @@ from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
 from .neighbours import better_neighbours
 from .option_table import OptionTable
-from .proofs import IN_GRAPH, PROVEN, prove_best, prove_space, unbounded
+from .proofs import PROVEN, bounded_state, prove_best
 from .shortest_path import LeastProductPaths, Path
 from .single_buffer_options import SingleBufferOptions
 from .tilings import OptionColumns
@@ -110,32 +109,9 @@ class JointPlanner:
             steps: kinds of steps that are listed, and twice the sizes and tilings that are priced.
             tell: hears how many were looked at.
         """
-        evaluator = self._evaluator
-        if not state.history or state.history[-1] == inf:
-            return state
-        if state.notes == (PROVEN,):
-            # all options of a small network were listed
-            return replace(state, bound=state.history[-1], any_mappings=self._bound())
-        if isinstance(fusion_cores(evaluator.hardware), Infeasible):
-            # what there is to say is said of all planners
-            return state
-        if (why := unbounded(evaluator.network, evaluator.hardware)) is not None:
-            return replace(state, notes=(*state.notes, f"no proof: {why}"))
-        found = prove_space(evaluator, group_options(evaluator), state.history[-1], steps, tell)
-        best, history = state.best, state.history
-        if found.better is not None:
-            cost = ln_edp(evaluator, found.better)
-            if cost < history[-1]:
-                best, history = found.better, (*history, cost)
-        # local search finds plans that are no paths, and may be better than all paths
-        bound, any_mappings = (
-            history[-1] if least >= history[-1] - _EQUAL else max(self._bound(), least)
-            for least in (found.bound, found.any_mappings)
+        return bounded_state(
+            self._evaluator, lambda: group_options(self._evaluator), state, steps, tell
         )
-        gap = 100 * expm1(history[-1] - bound)
-        note = IN_GRAPH.format(gap) if gap > 0 else PROVEN
-        bounded = replace(state, bound=bound, any_mappings=any_mappings)
-        return replace(bounded, best=best, history=history, notes=(*state.notes, note))
 
     def _bound(self) -> float:
         return log(any_plan_bound(self._evaluator.network, self._evaluator.hardware).edp_js)

@@ -15,12 +15,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .core_tilings import CoreTilings as CoreTilings
+    from .proven_plans import PROVEN as PROVEN, bounded_state as bounded_state
     from .small_networks import prove_best as prove_best
-    from .space_bound import (
-        IN_GRAPH as IN_GRAPH,
-        PROVEN as PROVEN,
-        prove_space as prove_space,
-    )
-    from .step_bounds import unbounded as unbounded
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -4,7 +4,7 @@ Steps are bounded as a whole, then by what moves in any of their tilings, then b
 what layers and tiles cost with energy and cycles together, each once it lies on that path.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -109,6 +109,8 @@ class PlansOnDesign:
         # energy plus priced cycles of sizes that are known closely, and the price
         self._sums: dict[int, float] = {}
         self._price_pj = 0.0
+        #: paths that were looked at
+        self._looks = 0
         space.fill(self._sides, self._uneven)
         self._stream()
         self._nest()
@@ -116,23 +118,29 @@ class PlansOnDesign:
         self._add(space.listed, space.filling[self._sides].listed)
         self._put(space.alone, instead=False)
 
-    def least(self, steps: bool = True) -> LeastOfPlans:
+    def least(
+        self, steps: bool = True, tell: Callable[[int], None] = lambda _: None
+    ) -> LeastOfPlans:
         """Return its bounds, once no step of the best path may be made closer, or many were.
 
-        Without ``steps`` none is made closer than by tiling.
+        Args:
+            steps: whether steps are made closer than by tiling.
+            tell: hears how many paths were looked at.
         """
-        path, rounds = self._listed_path(), 0
+        path, rounds = self._listed_path(tell), 0
         while steps and rounds < _ROUNDS and self._closer(path):
-            path, rounds = self._listed_path(), rounds + 1
+            path, rounds = self._listed_path(tell), rounds + 1
         energy_pj, latency_cycles = self._paths.least_sums(self._figures)
         return LeastOfPlans(energy_pj, latency_cycles, path.product)
 
-    def _listed_path(self) -> Path:
+    def _listed_path(self, tell: Callable[[int], None]) -> Path:
         """Return the best path, once no step of it may be listed, or many were."""
         space, left, looked = self._space, _AT_ONCE, _LOOKED
         while True:
             path = self._paths.least_product(self._figures)
             assert path is not None, "every network runs layer by layer"
+            self._looks += 1
+            tell(self._looks)
             if any(row in self._nests for row in path.rows):
                 self._tell_nests(path)
                 continue

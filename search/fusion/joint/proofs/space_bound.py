@@ -3,7 +3,8 @@
 Energy and latency of a path are sums over its steps. With figures that no way to run a step goes
 below, the path of least product bounds every path. It is found again and again; its steps are first
 bounded as a whole, then by tiling and by nests, then priced, each only once it lies on that path,
-so that the bound rises until it meets the best plan or the effort is spent.
+so that the bound rises until it meets the best plan or the effort is spent. Nests are not priced:
+once they lie on that path, they are bounded by energy and cycles of their tiles together.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from ..group_options import GroupOptions
 from ..option_batch import GroupWay
 from ..shortest_path import LeastProductPaths, Path
 from .mapped_sizes import mapped_sizes
-from .nests import nest_corners
+from .nests import NestRows, nest_corners
 from .step_bounds import least_of_kinds
 
 #: relative difference of energy x latency that is none: the order of sums makes as much
@@ -33,18 +34,6 @@ _EQUAL: Final = 1e-9
 #: steps for which finding a mapping, or evaluating a tiling, counts: listing the tilings of a group
 #: takes about half as long (ours)
 _PRICED: Final = 2
-
-#: what the state of a search says of a plan that is proven
-PROVEN: Final = (
-    "proven: with these mappings, no plan of the search space has a lower EDP "
-    "(docs/explanation/joint.md)"
-)
-
-#: the same of one for which a gap is left, in percent
-IN_GRAPH: Final = (
-    "with these mappings, its EDP is at most {:.2g}% above that of any plan of the search space "
-    "(docs/explanation/joint.md)"
-)
 
 
 class SpaceProof(NamedTuple):
@@ -152,6 +141,9 @@ class _Steps:
         self._sizes = mapped_sizes(evaluator, options)
         # rows about which nothing more can be found out, and those that were priced
         self._done, self._exact = set[int](), set[int]()
+        # of rows for nests that may be made closer: the kind of step, and all of its rows
+        self._cornered: dict[int, tuple[int, list[int]]] = {}
+        self._nest_rows = NestRows()
         self._nestable: NDArray[np.bool_] = options.nestable
         self._paths = self._new_paths()
         # energy that a cycle is worth on the least path
@@ -183,12 +175,15 @@ class _Steps:
             if not rows or self.spent >= most:
                 return path.product
             unlisted = [row for row in rows if row < self._count]
-            priced |= not unlisted
-            for row in unlisted or rows:
-                self.spent += 1 if unlisted else _PRICED
+            nests = [] if unlisted else [row for row in rows if row in self._cornered]
+            priced |= not (unlisted or nests)
+            for row in unlisted or nests or rows:
+                self.spent += 1 if unlisted or nests else _PRICED
                 tell(self.spent)
                 if unlisted:
                     self._list(row)
+                elif nests:
+                    self._tell_nests_closely(row)
                 elif not self._map_size(row):
                     self._price(row)
 
@@ -249,16 +244,39 @@ class _Steps:
     def _nests(self, kind: int) -> list[int]:
         """Return rows of which some combination is below each nest of a kind of step: its bound as
         a whole where nothing nearer is known."""
-        network, hardware = self._evaluator.network, self._evaluator.hardware
-        layers, whole = self._kinds.firsts.layers(kind), self._figures[kind]
-        found = nest_corners(network, hardware, layers, whole, self._price_pj)
+        found = self._nest_corners(kind)
         if found is None:
             return [kind]
-        rows = list(range(len(self._figures), len(self._figures) + len(found)))
-        self._figures = np.concatenate([self._figures, found])
-        self._ways += [None] * len(rows)
-        self._done.update(rows)
+        rows = self._new_rows(found)
+        self._cornered |= dict.fromkeys(rows, (kind, rows))
         return rows
+
+    def _nest_corners(self, kind: int, rows: NestRows | None = None) -> Floats | None:
+        network, hardware = self._evaluator.network, self._evaluator.hardware
+        layers, whole = self._kinds.firsts.layers(kind), self._figures[kind]
+        return nest_corners(network, hardware, layers, whole, self._price_pj, rows=rows)
+
+    def _new_rows(self, figures: Floats) -> list[int]:
+        """Add rows that are no single way to run a step, and return which they are."""
+        rows = list(range(len(self._figures), len(self._figures) + len(figures)))
+        self._figures = np.concatenate([self._figures, figures])
+        self._ways += [None] * len(rows)
+        return rows
+
+    def _tell_nests_closely(self, row: int) -> None:
+        """Put closer figures of nests in the place of those of which a row is one."""
+        if row not in self._cornered:
+            return  # it was another row of the same nests
+        kind, before = self._cornered[row]
+        for one in before:
+            del self._cornered[one]
+        found = self._nest_corners(kind, self._nest_rows)
+        assert found is not None, "they were known less closely"
+        self._figures[before] = inf
+        rows = self._new_rows(found)
+        self._done.update(before, rows)
+        if rows:
+            self._paths.insert(row, rows)
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""

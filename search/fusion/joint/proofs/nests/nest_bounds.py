@@ -166,26 +166,38 @@ def nest_tables(facts: NestFacts) -> list[NestTable] | None:
             ways = kept_results(facts, loops)
             if len(ways) > _MOST_RESULTS:
                 return None
+            users = _users(facts.around(loops))
             for made in ways:
-                options, stays = _options(facts, arrays, loops, made)
+                options, stays = _options(facts, arrays, loops, made, users)
                 found.append(NestTable(facts, arrays, loops, options, stays, buffer))
     return found
 
 
+def _users(group: NestGroup) -> Flags:
+    """Return uint8[operands, layers], whether a layer reads or makes an operand."""
+    users = np.zeros((len(group.operands), len(group.layers)), np.uint8)
+    for t, operand in enumerate(group.operands):
+        users[t, [*operand.readers, *([operand.maker] if operand.kind == "made" else [])]] = 1
+    return users
+
+
 def _options(
-    facts: NestFacts, arrays: LoopArrays, ranks: tuple[int, ...], made: tuple[int, ...]
+    facts: NestFacts,
+    arrays: LoopArrays,
+    ranks: tuple[int, ...],
+    made: tuple[int, ...],
+    users: Flags,
 ) -> tuple[StayOptions, Flags]:
     """Return how long operands may stay in nests with some loops, no figure above what it is, and
-    bool[options], whether they lie in the buffer at all."""
+    bool[options], whether they lie in the buffer at all; ``users`` as of :func:`_users`."""
     group_arrays, sizes, figures = arrays.of(ranks)
     table = loop_table(group_arrays, sizes, figures, np.array(made, np.int64))
     options, group = table.options, facts.around(ranks)
     # an operand surely lies in the buffer while it is used, and all the time if it outlasts an
     # iteration
+    # rows behind the last option are not used
     there = np.zeros((len(table.depth), len(group.layers)), np.uint8)
-    for t, operand in enumerate(group.operands):
-        users = [*operand.readers, *([operand.maker] if operand.kind == "made" else [])]
-        there[options.begin[t] : options.begin[t + 1], users] = 1
+    there[: options.begin[-1]] = np.repeat(users, np.diff(options.begin), axis=0)
     there[table.lasts.astype(bool)] = 1
     # rounding takes as much off each level and operand of each tile, of each core
     entries = (3 * len(facts.hardware.levels) + 2) * HALF_GRAIN_PJ
