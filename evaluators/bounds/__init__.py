@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .box.relaxation import Relaxation as Relaxation, Relaxed as Relaxed
     from .compulsory import compute_cycles as compute_cycles, pass_bounds as pass_bounds
     from .gaps import (
+        PlanParts as PlanParts,
         TileRuns as TileRuns,
         mapping_gaps as mapping_gaps,
         plan_parts as plan_parts,
@@ -50,7 +51,12 @@ if TYPE_CHECKING:
         tight_engine_demand as tight_engine_demand,
     )
     from .network.ways_to_keep import ways_to_keep as ways_to_keep
-    from .network.work import Nests as Nests, Plans as Plans, nests_of as nests_of
+    from .network.work import (
+        Nests as Nests,
+        Plans as Plans,
+        nests_of as nests_of,
+        nests_of_problem as nests_of_problem,
+    )
     from .rounding import (
         HALF_GRAIN_PJ as HALF_GRAIN_PJ,
         ROUNDING as ROUNDING,

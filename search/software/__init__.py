@@ -2,7 +2,8 @@
 
 ``search.py`` has :func:`~archloom.search.software.search.advance`, the pure function that a worker
 runs; ``result.py`` what it returns, ``breakdown.py`` what its costs are made of, ``packing.py`` how
-that is kept short; ``prove_mappings.py`` improves and proves the mappings of a plan as a whole;
+that is kept short; ``plan_tiles.py`` takes a plan apart into its mapped tiles, ``plan_bound.py``
+bounds its EDP with any mappings, ``prove_mappings.py`` improves and proves them as a whole;
 ``trade_offs.py`` finds others that take less energy or fewer cycles;
 ``shared_budget.py`` shares evaluations between plans and mappings;
 ``planners.py`` knows what each fusion planner can do.
@@ -15,6 +16,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .breakdown import breakdown_of as breakdown_of
     from .packing import pack as pack, unpack as unpack
+    from .plan_bound import least_edp_of as least_edp_of
     from .planners import (
         abilities_of as abilities_of,
         fusion_search as fusion_search,

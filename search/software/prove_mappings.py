@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final, NamedTuple
 
-from archloom.evaluators.bounds import TileRuns, mapping_gaps, plan_parts, up_to_rounding
+from archloom.evaluators.bounds import up_to_rounding
 from archloom.evaluators.fusion import NetworkCost, ProblemMapper
 from archloom.evaluators.loopnest import LayerCost, MappingProblem
 from archloom.search.fusion import MemoizedPlanEvaluator
@@ -19,7 +19,9 @@ from archloom.search.mapping import objective
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan
 
-from .priced_mappings import PricedMappings
+from .plan_bound import least_edp_of
+from .plan_tiles import Tile, Vertex, cost_of, plan_tiles
+from .priced_mappings import Priced, PricedMappings
 
 #: prices that are tried at most; a dozen are common
 _PRICES: Final = 40
@@ -60,25 +62,25 @@ def proven_plan(
     Raises:
         ValueError: the plan has no cost.
     """
-    first = _cost(evaluator, plan)
+    first = cost_of(evaluator, plan)
     if _edp(first) <= 0:
         return ProvenPlan(evaluator, first, 0.0)
     lines = _Lines(evaluator, plan, mapper)
     best, found = first, evaluator
-    price, vertex = first.energy_pj / first.latency_cycles, _Vertex(0.0, 0.0, 0.0)
+    price, vertex = first.energy_pj / first.latency_cycles, Vertex(0.0, 0.0, 0.0)
     for _ in range(_PRICES):
         line = lines.add(price)
         if line.energy_pj * line.cycles < _edp(best) * (1 - _SAME):
             chosen = Chosen(evaluator.mapper, line.chosen)
             other = MemoizedPlanEvaluator(evaluator.network, evaluator.hardware, chosen)
-            cost = _cost(other, plan)
+            cost = cost_of(other, plan)
             if _edp(cost) < _edp(best):
                 best, found = cost, other
         before, vertex = vertex, lines.least()
         if up_to_rounding(best, vertex.edp) == _edp(best) or vertex == before:
             break
         price = lines.next_price(vertex)
-    known = _edp(first) / (1 + mapping_gaps(first).plan_percent / 100)
+    known = least_edp_of(evaluator, plan, closely=True)
     return ProvenPlan(found, best, up_to_rounding(best, max(vertex.edp, known)))
 
 
@@ -92,79 +94,51 @@ class _Line(NamedTuple):
     chosen: dict[str, LayerCost]
 
 
-class _Vertex(NamedTuple):
-    """The least product that lines allow, the cycles there, and the energy over cycles."""
-
-    edp: float
-    cycles: float
-    ratio: float
-
-
 class _Lines:
     """Lines that no mappings of a plan bring its energy and latency below."""
 
     def __init__(
         self, evaluator: MemoizedPlanEvaluator, plan: FusionPlan, mapper: ProblemMapper
     ) -> None:
-        listed = Listed(evaluator.mapper)
-        same = MemoizedPlanEvaluator(evaluator.network, evaluator.hardware, listed)
-        self._parts = plan_parts(_cost(same, plan))
-        self._problems = [listed.problems[id(run.cost.mapping)] for run in self._parts.tiles]
+        self._whole = plan_tiles(evaluator, plan)
         self._mappings = PricedMappings(mapper)
-        for problem, run in zip(self._problems, self._parts.tiles, strict=True):
-            self._mappings.suggest(problem, run.cost)
+        for tile in self._whole.tiles:
+            self._mappings.suggest(tile.problem, tile.run.cost)
         self._lines: list[_Line] = []
 
     def add(self, price: float) -> _Line:
         """Search all mappings with a price (pJ) on a cycle of the plan."""
-        parts, whole = self._parts, self._parts.leakage_pj_per_cycle + price
-        least, energy_pj, cycles = parts.fixed_pj, parts.fixed_pj, float(parts.fixed_cycles)
-        least += whole * parts.fixed_cycles
         chosen: dict[str, LayerCost] = {}
-        for problem, run in zip(self._problems, parts.tiles, strict=True):
-            cost, bound = self._searched(problem, run, whole)
-            least += bound
+
+        def bound(tile: Tile, due_pj: float) -> float:
+            found, part = self._searched(tile, due_pj)
             # one mapping for all tiles of a problem
-            cost = chosen.setdefault(problem.key, cost)
-            energy_pj += counted(problem, run) * cost.dynamic_pj
-            cycles += run.turns * cost.latency_cycles
+            chosen.setdefault(tile.problem.key, found.cost)
+            return found.bound * part
+
+        least, parts = self._whole.line(price, bound), self._whole.parts
+        energy_pj, cycles = parts.fixed_pj, float(parts.fixed_cycles)
+        for tile in self._whole.tiles:
+            cost = chosen[tile.problem.key]
+            energy_pj += tile.counted * cost.dynamic_pj
+            cycles += tile.run.turns * cost.latency_cycles
         line = _Line(price, least, energy_pj + parts.leakage_pj_per_cycle * cycles, cycles, chosen)
         self._lines = sorted([*self._lines, line], key=lambda one: one.price)
         return line
 
-    def _searched(
-        self, problem: MappingProblem, run: TileRuns, whole_pj: float
-    ) -> tuple[LayerCost, float]:
-        """Return the best mapping of a tile, and the least that all of its runs add to a line."""
-        number = counted(problem, run)
-        # tiles that run side by side share the energy of a cycle
-        due = whole_pj * run.turns / number
-        leaking = problem.setup.leakage_pj
-        found = self._mappings.at(problem, max(0.0, due - leaking))
+    def _searched(self, tile: Tile, due_pj: float) -> tuple[Priced, float]:
+        """Return the best mapping of a tile at a price of a cycle, and how much of its bound is one
+        at that price."""
+        leaking = tile.problem.setup.leakage_pj
+        found = self._mappings.at(tile.problem, max(0.0, due_pj - leaking))
         # a price cannot be negative; energy for less than a cycle is worth is less by no more
-        part = min(1.0, due / leaking) if leaking > 0 else 1.0
-        return found.cost, number * found.bound * part
+        return found, min(1.0, due_pj / leaking) if leaking > 0 else 1.0
 
-    def least(self) -> _Vertex:
-        """Return where the product of energy and latency is least above all lines.
+    def least(self) -> Vertex:
+        """Return where the product of energy and latency is least above all lines."""
+        return self._whole.least([(one.price, one.least) for one in self._lines])
 
-        The border of what is above all lines is a convex polygon, and on each of its sides the
-        product is least at an end.
-        """
-        slopes = [(0.0, self._parts.least_pj), *((one.price, one.least) for one in self._lines)]
-        ends = {self._parts.least_cycles}
-        for i, (price, least) in enumerate(slopes):
-            for other, above in slopes[i + 1 :]:
-                if other > price:
-                    ends.add((above - least) / (other - price))
-        found = []
-        for cycles in ends:
-            if cycles >= self._parts.least_cycles:
-                energy_pj = max(least - price * cycles for price, least in slopes)
-                found.append(_Vertex(energy_pj * cycles, cycles, energy_pj / max(cycles, 1.0)))
-        return min(found)
-
-    def next_price(self, vertex: _Vertex) -> float:
+    def next_price(self, vertex: Vertex) -> float:
         """Return a price whose line may cut a vertex off."""
         energy_pj = vertex.ratio * max(vertex.cycles, 1.0)
         through = [
@@ -177,19 +151,11 @@ class _Lines:
             return min(vertex.ratio, min(one.price for one in self._lines) / _FURTHER)
         low = min(through, key=lambda one: one.price)
         high = max(through, key=lambda one: one.price)
-        if vertex.cycles <= self._parts.least_cycles:
+        if vertex.cycles <= self._whole.parts.least_cycles:
             return max(vertex.ratio, high.price * _FURTHER)
-        if energy_pj <= self._parts.least_pj * (1 + _SAME):
+        if energy_pj <= self._whole.parts.least_pj * (1 + _SAME):
             return min(vertex.ratio, low.price / _FURTHER)
         return _between(low, high)
-
-
-def counted(problem: MappingProblem, run: TileRuns) -> int:
-    """Return how many runs of a tile surely take its energy.
-
-    Weights that stream come once for all cores: then that is one of those side by side.
-    """
-    return run.times if problem.staged[0] else run.turns
 
 
 def _between(low: _Line, high: _Line) -> float:
@@ -198,23 +164,6 @@ def _between(low: _Line, high: _Line) -> float:
     price = dearer / slower if slower > 0 else 0.0
     inside = low.price < price < high.price
     return price if inside else sqrt(low.price * high.price)
-
-
-class Listed:
-    """Passes problems on, and keeps which problem a mapping is of."""
-
-    def __init__(self, mapper: ProblemMapper) -> None:
-        self._mapper = mapper
-        self.problems: dict[int, MappingProblem] = {}
-        self._alive: list[LayerCost] = []
-
-    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
-        """Return what the mapper returns."""
-        cost = self._mapper(problem)
-        if isinstance(cost, LayerCost):
-            self.problems[id(cost.mapping)] = problem
-            self._alive.append(cost)
-        return cost
 
 
 class Chosen:
@@ -235,10 +184,3 @@ class Chosen:
 
 def _edp(cost: NetworkCost) -> float:
     return cost.energy_pj * cost.latency_cycles
-
-
-def _cost(evaluator: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
-    cost = evaluator.plan(plan)
-    if isinstance(cost, Infeasible):
-        raise ValueError(f"the plan cannot be evaluated: {cost}")
-    return cost

@@ -25,6 +25,8 @@ from archloom.space.workload import Network
 from ..seeds import derived_seed
 from .breakdown import breakdown_of
 from .packing import pack
+from .plan_bound import least_edp_of
+from .plan_tiles import cost_of
 from .planners import fusion_search
 from .prove_mappings import ProvenPlan, proven_plan
 from .result import NetworkResult, SoftwareResult
@@ -126,7 +128,9 @@ class SoftwareTask:
     """One hardware, what it runs, and how its software is searched.
 
     Networks run over the batch that they come with, those of batch 1 over the hardware's native
-    batch. Where some of them share the chip, ``sharing`` says in which shares.
+    batch. Where some of them share the chip, ``sharing`` says in which shares. With ``closely`` the
+    bounds of plans with any mappings take more time, as pays for designs that are searched to the
+    end; what is found is the same.
     """
 
     hardware: Hardware
@@ -134,6 +138,7 @@ class SoftwareTask:
     settings: SoftwareSettings
     seed: int
     sharing: Sharing | None = None
+    closely: bool = False
 
 
 def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
@@ -319,18 +324,13 @@ def _unmappable(task: SoftwareTask, network: Network) -> Infeasible | None:
     return cost if isinstance(cost, Infeasible) else None
 
 
-def _cost_of(evaluator: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
-    cost = evaluator.plan(plan)
-    if isinstance(cost, Infeasible):
-        raise ValueError(f"the best plan cannot be priced: {cost}")
-    return cost
-
-
 def _proven(task: SoftwareTask, after: _Advanced) -> ProvenPlan:
-    """Return the best plan; where that is asked for with the best mappings of it as a whole."""
+    """Return the best plan, with a bound; where that is asked for with the best mappings of it as a
+    whole."""
     settings = task.settings
     if not settings.prove_mappings:
-        return ProvenPlan(after.evaluator, _cost_of(after.evaluator, after.best), 0.0)
+        least = least_edp_of(after.evaluator, after.best, task.closely)
+        return ProvenPlan(after.evaluator, cost_of(after.evaluator, after.best), least)
     mapper = _mapper(settings, task.seed, settings.prove_mappings)
     return proven_plan(after.evaluator, after.best, mapper)
 
@@ -338,7 +338,7 @@ def _proven(task: SoftwareTask, after: _Advanced) -> ProvenPlan:
 def _result(proven: ProvenPlan, spent: dict[str, int]) -> NetworkResult:
     evaluator, best = proven.evaluator, proven.cost
     unfused = layer_by_layer(evaluator.network)
-    base = _cost_of(evaluator, unfused)
+    base = cost_of(evaluator, unfused)
     mappings, gaps = evaluator.record((best.plan, unfused))
     return NetworkResult(
         edp_js=best.edp_js,

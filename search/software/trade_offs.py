@@ -10,17 +10,17 @@ layer takes the best of those that are known, which needs no search.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
-from archloom.evaluators.bounds import plan_parts
-from archloom.evaluators.fusion import NetworkCost, ProblemMapper
+from archloom.evaluators.fusion import ProblemMapper
 from archloom.evaluators.loopnest import LayerCost, MappingProblem
 from archloom.search.fusion import MemoizedPlanEvaluator
 from archloom.space import Infeasible
 
 from ..pareto import non_dominated
-from .prove_mappings import Chosen, Listed, ProvenPlan, counted
+from .plan_tiles import Tile, plan_tiles
+from .prove_mappings import Chosen, ProvenPlan
 
 #: prices of a cycle at which mappings are searched, as shares of the energy per cycle of the plan
 #: of least EDP: small enough for nearly the least energy, and not nothing, which would take any
@@ -41,26 +41,19 @@ def _as_it_is(_: MappingProblem, cost: LayerCost) -> LayerCost:
     return cost
 
 
-@dataclass(frozen=True)
-class _Tile:
-    """A layer of a plan: how its mapping counts, and which ones are known.
+class _Choice(NamedTuple):
+    """A tile of a plan, and the mappings that are known; the first is that of the plan of least
+    EDP."""
 
-    Attributes:
-        problem: of its mapping.
-        counted, turns: runs that take its energy, and runs one after another.
-        known: mappings; the first is that of the plan of least EDP.
-    """
-
-    problem: MappingProblem
-    counted: int
-    turns: int
+    tile: Tile
     known: list[LayerCost]
 
     def best(self, cycle_pj: float) -> LayerCost:
         """Return the known mapping of least energy (pJ) of all runs plus priced cycles."""
+        counted, turns = self.tile.counted, self.tile.run.turns
 
         def value(cost: LayerCost) -> float:
-            return self.counted * cost.dynamic_pj + cycle_pj * self.turns * cost.latency_cycles
+            return counted * cost.dynamic_pj + cycle_pj * turns * cost.latency_cycles
 
         return min(self.known, key=value)
 
@@ -73,34 +66,31 @@ class _Plan:
     ) -> None:
         self._evaluator, self._plan = found.evaluator, found.cost.plan
         self._per_cycle_pj = found.cost.energy_pj / max(found.cost.latency_cycles, 1)
-        listed = Listed(found.evaluator.mapper)
-        parts = plan_parts(_cost(self._with(listed), found))
-        self._leakage_pj = parts.leakage_pj_per_cycle
-        self._fixed = parts.fixed_pj, parts.fixed_cycles
-        self._tiles = []
-        for run in parts.tiles:
-            problem = listed.problems[id(run.cost.mapping)]
-            tile = _Tile(problem, counted(problem, run), run.turns, [run.cost])
-            tile.known.extend(self._searched(tile, mapper, nearby))
-            self._tiles.append(tile)
+        whole = plan_tiles(self._evaluator, self._plan)
+        self._leakage_pj = whole.parts.leakage_pj_per_cycle
+        self._fixed = whole.parts.fixed_pj, whole.parts.fixed_cycles
+        self._choices = [
+            _Choice(tile, [tile.run.cost, *self._searched(tile, mapper, nearby)])
+            for tile in whole.tiles
+        ]
 
     def chosen(self, price: float | None) -> dict[str, LayerCost]:
         """Return the mapping of each problem at a price, as of :data:`_PRICES`; None: least EDP."""
         whole = None if price is None else self._leakage_pj + price * self._per_cycle_pj
         chosen: dict[str, LayerCost] = {}
-        for tile in self._tiles:
+        for choice in self._choices:
             # one mapping for all layers of a problem
-            best = tile.known[0] if whole is None else tile.best(whole)
-            chosen.setdefault(tile.problem.key, best)
+            best = choice.known[0] if whole is None else choice.best(whole)
+            chosen.setdefault(choice.tile.problem.key, best)
         return chosen
 
     def sums(self, chosen: dict[str, LayerCost]) -> tuple[float, float]:
         """Return the energy (pJ) and the latency (cycles) of the plan with these mappings."""
         energy_pj, cycles = self._fixed
-        for tile in self._tiles:
+        for tile, _ in self._choices:
             cost = chosen[tile.problem.key]
             energy_pj += tile.counted * cost.dynamic_pj
-            cycles += tile.turns * cost.latency_cycles
+            cycles += tile.run.turns * cost.latency_cycles
         return energy_pj + self._leakage_pj * cycles, float(cycles)
 
     def found(self, chosen: dict[str, LayerCost]) -> ProvenPlan:
@@ -110,12 +100,12 @@ class _Plan:
         assert not isinstance(cost, Infeasible), "mappings change nothing of what fits"
         return ProvenPlan(other, cost, 0.0)
 
-    def _searched(self, tile: _Tile, mapper: ProblemMapper, nearby: Improvement) -> list[LayerCost]:
-        found = [nearby(tile.problem, tile.known[0])]
+    def _searched(self, tile: Tile, mapper: ProblemMapper, nearby: Improvement) -> list[LayerCost]:
+        found = [nearby(tile.problem, tile.run.cost)]
         for price in _SEARCHED:
             whole = self._leakage_pj + price * self._per_cycle_pj
             # tiles that run side by side share the energy of a cycle
-            due = whole * tile.turns / tile.counted
+            due = whole * tile.run.turns / tile.counted
             cycle_pj = max(0.0, due - tile.problem.setup.leakage_pj)
             priced = replace(tile.problem, weights=(1.0, 0.0), cycle_pj=cycle_pj)
             cost = mapper(priced)
@@ -160,9 +150,3 @@ def trade_offs(
 def _as_good(some: Sequence[float], others: Sequence[float]) -> bool:
     """Whether some energies and latencies are not worse than others by anything that matters."""
     return all(one <= other * (1 + _SAME) for one, other in zip(some, others, strict=True))
-
-
-def _cost(evaluator: MemoizedPlanEvaluator, found: ProvenPlan) -> NetworkCost:
-    cost = evaluator.plan(found.cost.plan)
-    assert not isinstance(cost, Infeasible), "it was evaluated before"
-    return cost

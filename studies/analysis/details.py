@@ -29,6 +29,7 @@ from .nest_details import nest_details
 
 if TYPE_CHECKING:
     from archloom.evaluators.fusion import NetworkCost
+    from archloom.search.fusion import MemoizedPlanEvaluator
     from archloom.space.design_space import HardwareSpace
     from archloom.space.fusion import FusionGroup, Residents
     from archloom.space.hardware import Hardware
@@ -123,7 +124,7 @@ class TrialReader:
                 them.
         """
         hardware = self.hardware(trial)
-        return [_evaluated(self.header, trial, hardware, n)[0] for n in self.networks(trial)]
+        return [_evaluated(self.header, trial, hardware, n)[1] for n in self.networks(trial)]
 
 
 def hardware_of(location: Location, header: Header, trial: Trial) -> "Hardware":
@@ -190,17 +191,19 @@ def _priced_again(
     header: Header, trial: Trial, hardware: "Hardware", network: "Network"
 ) -> Details:
     """Return the breakdown of a record that has none: older versions kept plan and mappings."""
-    from archloom.search.software import breakdown_of
+    from archloom.search.software import breakdown_of, least_edp_of
 
-    cost, unfused = _evaluated(header, trial, hardware, network)
-    return breakdown_of(cost, unfused, trial.networks[network.name].mappings.values())
+    evaluator, cost, unfused = _evaluated(header, trial, hardware, network)
+    least = least_edp_of(evaluator, cost.plan, trial.state == "complete")
+    return breakdown_of(cost, unfused, trial.networks[network.name].mappings.values(), least)
 
 
 def _evaluated(
     header: Header, trial: Trial, hardware: "Hardware", network: "Network"
-) -> "tuple[NetworkCost, NetworkCost]":
+) -> "tuple[MemoizedPlanEvaluator, NetworkCost, NetworkCost]":
     """Evaluate the recorded plan, and the one that fuses nothing."""
     from archloom.evaluators.fusion import NetworkCost
+    from archloom.search.fusion import MemoizedPlanEvaluator
     from archloom.search.software import recorded_evaluator
     from archloom.space import Infeasible
     from archloom.space.fusion import FusionPlan, layer_by_layer
@@ -229,7 +232,7 @@ def _evaluated(
             f"{network.name} differently from the version that found them; use the version that "
             f"started the study ({header.archloom}), or run the study again"
         )
-    return cost, unfused
+    return evaluator, cost, unfused
 
 
 def cost_details(cost: "NetworkCost", unfused: "NetworkCost", least: float = 0.0) -> Details:

@@ -114,7 +114,10 @@ class Rounds:
         _LOG.debug("%s, round %d: seed %d, %d plans at the most, on %s", *about)
         forms = problem.networks_at(batch.points.get(job.trial)) if problem.forms else None
         design, effort = batch.designs[job.trial], batch.effort
-        return TrialTask(design, seed, previous, budget, networks=forms, effort=effort)
+        last = job.round == self._study.allocator.rounds - 1
+        return TrialTask(
+            design, seed, previous, budget, networks=forms, effort=effort, closely=last
+        )
 
     def _show(
         self,

@@ -28,6 +28,7 @@ from archloom.search.software import (
     ProvenPlan,
     SoftwareSettings,
     fusion_search,
+    least_edp_of,
     nothing_fused,
     proven_plan,
     unable_to_fold,
@@ -214,7 +215,7 @@ def search_plan(
         interrupted,
         _notes(effort, hardware, state),
         running.borders,
-        0.0 if proven is None else proven.least,
+        least_edp_of(evaluator, state.best, True) if proven is None else proven.least,
     )
 
 

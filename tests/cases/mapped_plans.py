@@ -2,8 +2,15 @@
 operators of the vector unit.
 """
 
+from dataclasses import replace
 from typing import Final, TypeAlias
 
+import numpy as np
+
+from archloom.evaluators.loopnest.layer_cost import LayerCost
+from archloom.evaluators.loopnest.problem import MappingProblem
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.mapping.random_sampling import RandomMapping
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, layer_by_layer
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
@@ -52,3 +59,19 @@ PLANS: Final[dict[str, Case]] = {
     ),
     "with vector operators": (TINY, EDGE, layer_by_layer(TINY)),
 }
+
+
+class Draws:
+    """Random mappings, some of them good; nothing is proven of them."""
+
+    def __init__(self, rng: np.random.Generator, factors: str = "exact") -> None:
+        self._rng, self._factors = rng, factors
+
+    def __call__(self, problem: MappingProblem) -> LayerCost:
+        """Return the cost of one."""
+        tries, seed = int(self._rng.choice([1, 3, 30, 300])), int(self._rng.integers(2**32))
+        weights = [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0)][int(self._rng.integers(3))]
+        mapper = Mapper(RandomMapping(), tries, seed, self._factors)
+        cost = mapper(replace(problem, weights=weights))
+        assert isinstance(cost, LayerCost)
+        return cost

@@ -8,16 +8,17 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from archloom.evaluators.loopnest import ManyVectors, VectorTile
+from archloom.evaluators.loopnest import ManyVectors, MappingProblem, VectorTile
 from archloom.space.fusion import computations
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Layer, Network, Sparsity, remembered
 
 from ...arrays import Floats, Ints
 from ..compulsory import demand, least_weight_words
+from ..layer import design_and_prices, nest_arrays
 from ..layer_kernel import CYCLES, ENERGY_PJ, LayerBatch, batch_costs, fill_keys
 from ..layer_work import Works, works_of
-from ..level_capacity import Design, Shares, shares_of
+from ..level_capacity import Design, Shares, design_of, shares_of
 from ..mac_work import MacWork
 from ..needed_outputs import needed
 from ..word_prices import Prices
@@ -189,6 +190,15 @@ def nests_of(bounds: Ints, windows: Ints) -> Nests:
     once, none = np.ones(len(bounds), np.int64), np.zeros(len(bounds), np.int64)
     works = works_of(bounds, windows)
     return Nests(bounds, windows, once, np.ones(len(bounds)), none, once, works, {}, {})
+
+
+def nests_of_problem(problem: MappingProblem) -> tuple[Nests, Design, Prices]:
+    """Return a mapping problem as its nest, which runs whole, with the design and the prices that
+    its mappings have."""
+    _, prices = design_and_prices(problem.hardware, problem.sparsity, problem.staged)
+    # constraints may say what levels keep, and a fusion group takes a part of the buffer
+    design = design_of(problem.setup)._replace(strict=True)
+    return nests_of(*(part[None] for part in nest_arrays(problem))), design, prices
 
 
 def remember_in(known: dict[Key, Value], most: int, key: Key, value: Value) -> None:

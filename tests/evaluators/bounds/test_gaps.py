@@ -16,21 +16,8 @@ from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.random_sampling import RandomMapping
 from archloom.space.fusion.plan import layer_by_layer
 
-from ...cases.mapped_plans import EDGE, PLANS, THREE
+from ...cases.mapped_plans import EDGE, PLANS, THREE, Draws
 from ...cases.small_designs import chain
-
-
-class Draws:
-    """The best of a few random mappings, drawn anew for every problem; nothing is proven."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-
-    def __call__(self, problem: MappingProblem) -> LayerCost:
-        tries, seed = int(self._rng.choice([1, 3, 30, 300])), int(self._rng.integers(2**32))
-        cost = Mapper(RandomMapping(), tries, seed)(problem)
-        assert isinstance(cost, LayerCost)
-        return cost
 
 
 def exact(problem: MappingProblem) -> LayerCost:

@@ -11,13 +11,12 @@ from archloom.evaluators.bounds.gaps import mapping_gaps
 from archloom.evaluators.bounds.rounding import evaluation_pj
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.fusion.tile import ProblemMapper
-from archloom.evaluators.loopnest.layer_cost import LayerCost, mapped_cost
+from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.exact.energy_latency_front import front
 from archloom.search.mapping.exact.search import ExactMapping
 from archloom.search.mapping.mapper import Mapper
-from archloom.search.mapping.random_sampling import RandomMapping
 from archloom.search.software.prove_mappings import Chosen, ProvenPlan, _Lines, proven_plan
 from archloom.search.software.search import (
     SoftwareSettings,
@@ -33,7 +32,7 @@ from archloom.space.workload.layer_builders import conv2d
 from archloom.space.workload.network import Network
 
 from ...cases.designs import several
-from ...cases.mapped_plans import EDGE, PLANS, THREE, TINY
+from ...cases.mapped_plans import EDGE, PLANS, THREE, TINY, Draws
 from ...cases.small_designs import three_levels, two_levels
 
 
@@ -61,20 +60,6 @@ def rounding_pj(cost: NetworkCost) -> float:
     """Return what rounding may do to the energy of a plan (lemma 4 of bounds_proofs.md)."""
     tiles = sum(times for g in cost.groups for s in g.layers for times, _ in s.evaluations)
     return (tiles + 1) * evaluation_pj(len(cost.hardware.levels))
-
-
-class Draws:
-    """Random mappings, some of them good; nothing is proven of them."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-
-    def __call__(self, problem: MappingProblem) -> LayerCost:
-        tries, seed = int(self._rng.choice([1, 3, 30, 300])), int(self._rng.integers(2**32))
-        weights = [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0)][int(self._rng.integers(3))]
-        cost = Mapper(RandomMapping(), tries, seed)(replace(problem, weights=weights))
-        assert isinstance(cost, LayerCost)
-        return cost
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -45,8 +45,8 @@ def test_each_price_has_the_best_of_all_sums_of_known_mappings(name: str) -> Non
     net, hardware = CASES[name]
     found = searched(net, hardware)
     plan = _Plan(found, exact())
-    keys = list(dict.fromkeys(tile.problem.key for tile in plan._tiles))
-    known = {tile.problem.key: tile.known for tile in plan._tiles}
+    keys = list(dict.fromkeys(choice.tile.problem.key for choice in plan._choices))
+    known = {choice.tile.problem.key: choice.known for choice in plan._choices}
     assert max(map(len, known.values())) > 1
     some = keys[:10]
     ratio = found.cost.energy_pj / found.cost.latency_cycles

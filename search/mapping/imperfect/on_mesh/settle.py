@@ -7,13 +7,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Flags, Floats
-from archloom.evaluators.bounds import (
-    design_and_prices,
-    design_of,
-    nest_arrays,
-    nests_of,
-    ways_to_keep,
-)
+from archloom.evaluators.bounds import nests_of_problem, ways_to_keep
 from archloom.evaluators.bounds.network.mesh import Limit
 from archloom.evaluators.loopnest import (
     DRAM_ROWS,
@@ -81,11 +75,8 @@ class _Proof:
     def __init__(self, problem: MappingProblem, mapping: Mapping, looks: int, stop: Flags) -> None:
         loops, keep = mapping.arrays()
         setup = problem.setup
-        _, prices = design_and_prices(problem.hardware, problem.sparsity, problem.staged)
-        # constraints may say what levels keep, and a fusion group takes a part of the buffer
-        design = design_of(setup)._replace(strict=True)
-        self._setup, self._design, self._prices = setup, design, prices
-        self._nests = nests_of(*(part[None] for part in nest_arrays(problem)))
+        self._setup = setup
+        self._nests, self._design, self._prices = nests_of_problem(problem)
         self._room = imperfect_room(len(loops))
         self._stop = stop
         self._looks = np.array([looks if _may_settle(problem) else 0, 0])

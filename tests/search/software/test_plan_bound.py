@@ -1,0 +1,81 @@
+"""The bound of a plan's EDP with any mappings, found without a search."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.bounds.gaps import mapping_gaps
+from archloom.evaluators.fusion.plan import NetworkCost
+from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
+from archloom.search.mapping.auto import auto_mapping
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.software.plan_bound import least_edp_of
+from archloom.search.software.plan_tiles import Tile, cost_of, plan_tiles
+from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
+from archloom.space.design_space.presets import preset
+from archloom.space.fusion.plan import FusionPlan, layer_by_layer
+from archloom.space.networks.registry import network
+
+from ...cases.mapped_plans import EDGE, PLANS, TINY, Draws
+
+
+def evaluator(name: str) -> tuple[MemoizedPlanEvaluator, FusionPlan]:
+    net, hardware, plan = PLANS[name]
+    mapper = Mapper(auto_mapping(), 100_000, 1, "imperfect")
+    return MemoizedPlanEvaluator(net, hardware, mapper), plan
+
+
+def _own(tile: Tile, due_pj: float) -> float:
+    return tile.run.cost.dynamic_pj + due_pj * tile.run.cost.latency_cycles
+
+
+def edp(cost: NetworkCost) -> float:
+    return cost.energy_pj * cost.latency_cycles
+
+
+@pytest.mark.parametrize("factors", ["exact", "imperfect"])
+@pytest.mark.parametrize("name", PLANS)
+def test_no_mappings_go_below_it(name: str, factors: str) -> None:
+    found, plan = evaluator(name)
+    rough, close = (least_edp_of(found, plan, closely) for closely in (False, True))
+    assert 0 < rough <= close <= edp(cost_of(found, plan))
+    rng = np.random.default_rng(11)
+    net, hardware, _ = PLANS[name]
+    for _ in range(30):
+        other = MemoizedPlanEvaluator(net, hardware, Draws(rng, factors))
+        assert close <= edp(cost_of(other, plan))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_lines_are_below_what_a_plan_takes(name: str) -> None:
+    """Tiles at their own costs add up to no more than the plan, which may wait besides."""
+    found, plan = evaluator(name)
+    tiles, cost = plan_tiles(found, plan), cost_of(found, plan)
+    for price in (0.0, 1.0, 1e3):
+        line = tiles.line(price, _own)
+        assert line <= (cost.energy_pj + price * cost.latency_cycles) * (1 + 1e-6)
+    assert tiles.least([(1.0, 0.0)]).edp <= edp(cost)
+
+
+@pytest.mark.parametrize(("name", "preset_name"), [("resnet18", "tpu_v3"), ("alexnet", "eyeriss")])
+def test_it_is_nearer_than_what_mappings_say_each_by_itself(name: str, preset_name: str) -> None:
+    net, hardware = network(name), preset(preset_name)
+    found = MemoizedPlanEvaluator(net, hardware, Mapper(auto_mapping(), 20_000, 1, "imperfect"))
+    plan = layer_by_layer(net)
+    cost = cost_of(found, plan)
+    alone = mapping_gaps(cost).plan_percent
+    gaps = [
+        mapping_gaps(cost, least_edp_of(found, plan, closely)).plan_percent
+        for closely in (False, True)
+    ]
+    assert gaps[1] <= gaps[0] < 0.95 * alone
+
+
+def test_a_trial_that_is_bounded_closely_finds_the_same() -> None:
+    task = SoftwareTask(EDGE, (TINY,), SoftwareSettings(), 3)
+    plain, close = (advance(replace(task, closely=closely), None, 4) for closely in (False, True))
+    one, other = (found.networks[TINY.name] for found in (plain, close))
+    assert (plain.state, plain.curve) == (close.state, close.curve)
+    assert replace(one, breakdown="") == replace(other, breakdown="")
+    assert 0 < one.least_edp_js() < other.least_edp_js() <= other.edp_js
