@@ -31,13 +31,12 @@ if TYPE_CHECKING:
         later_sums_pj as later_sums_pj,
         layer_bound as layer_bound,
         least_costs as least_costs,
-        nest_arrays as nest_arrays,
         problem_bound as problem_bound,
         with_free_words as with_free_words,
         without_dram_cycles as without_dram_cycles,
     )
     from .layer_kernel import LayerBatch as LayerBatch, layer_costs as layer_costs
-    from .level_capacity import Design as Design, design_of as design_of
+    from .level_capacity import Design as Design
     from .needed_outputs import needed as needed, touched as touched
     from .network.plans import (
         NetworkBound as NetworkBound,

@@ -203,7 +203,6 @@ def _evaluated(
 ) -> "tuple[MemoizedPlanEvaluator, NetworkCost, NetworkCost]":
     """Evaluate the recorded plan, and the one that fuses nothing."""
     from archloom.evaluators.fusion import NetworkCost
-    from archloom.search.fusion import MemoizedPlanEvaluator
     from archloom.search.software import recorded_evaluator
     from archloom.space import Infeasible
     from archloom.space.fusion import FusionPlan, layer_by_layer

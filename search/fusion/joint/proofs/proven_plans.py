@@ -5,8 +5,8 @@ from dataclasses import replace
 from math import expm1, inf, log
 from typing import Final
 
+from archloom.evaluators import edp_js
 from archloom.evaluators.bounds import any_plan_bound
-from archloom.evaluators.hardware import edp_js
 from archloom.space import Infeasible
 from archloom.space.hardware import fusion_cores, pass_batch
 
