@@ -1,12 +1,13 @@
 """A bound of the EDP of a plan, whatever its mappings are, without a search.
 
-A mapping of a tile takes at least the energy and the cycles of one of the ways to keep tensors
+No mapping of a tile takes less than the least energy and the fewest cycles of its layer
 (docs/explanation/bounds.md). Priced and added up, that is a line that no mappings of the plan are
-below; lines of some prices bound its EDP as a whole (:mod:`.plan_tiles`). At the price that a
-cycle has in the plan, energy and cycles of a tile can be bounded together, more closely
-(docs/explanation/bounds_proofs.md, lemma 20).
+below; lines of some prices bound its EDP as a whole (:mod:`.plan_tiles`). Closer bounds know each
+way to keep tensors, and energy and cycles of a tile together at the price that a cycle has in the
+plan (docs/explanation/bounds_proofs.md, lemma 20).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from typing import Final
@@ -14,7 +15,12 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Floats
-from archloom.evaluators.bounds import evaluation_pj, nests_of_problem, up_to_rounding
+from archloom.evaluators.bounds import (
+    evaluation_pj,
+    least_costs,
+    nests_of_problem,
+    up_to_rounding,
+)
 from archloom.evaluators.loopnest import MappingProblem
 from archloom.search.fusion import MemoizedPlanEvaluator
 from archloom.search.mapping.imperfect import settled
@@ -35,8 +41,8 @@ def least_edp_of(
     Args:
         evaluator: knows mappings of the plan.
         plan: one that can be evaluated.
-        closely: whether energy and cycles of each tile count together at the plan's price, which
-            takes 1 to 50 ms for a tile.
+        closely: whether energy and cycles of each tile count together, which takes 1 to 50 ms for
+            a tile.
 
     Raises:
         ValueError: the plan has no cost.
@@ -46,32 +52,47 @@ def least_edp_of(
     if known <= 0:
         return 0.0
     tiles, price = plan_tiles(evaluator, plan), cost.energy_pj / cost.latency_cycles
-    lines = _rough_lines(tiles, [price * share for share in _PRICES])
+    least_of = _by_way if closely else _least
+    lines = _lines(tiles, [price * share for share in _PRICES], least_of)
     if closely:
         lines.append((price, tiles.line(price, _close)))
     return min(known, up_to_rounding(cost, tiles.least(lines).edp))
 
 
-def _rough_lines(tiles: PlanTiles, prices: list[float]) -> list[tuple[float, float]]:
-    """Return prices and lines, from the least energy and the least cycles of tiles."""
-    ways = dict[str, Floats]()
+def _lines(
+    tiles: PlanTiles, prices: list[float], least_of: Callable[[MappingProblem], Floats]
+) -> list[tuple[float, float]]:
+    """Return prices and lines there.
+
+    Args:
+        tiles: of the plan.
+        prices: of a cycle (pJ).
+        least_of: returns float64[W, 2], energy (pJ, without leakage) and cycles; a mapping of the
+            problem is above one of them.
+    """
+    rows = dict[str, Floats]()
     for problem, _ in tiles.tiles:
-        if problem.key not in ways:
-            ways[problem.key] = _by_way(problem)
+        if problem.key not in rows:
+            # energies of mappings are rounded
+            rounded = evaluation_pj(len(problem.hardware.levels)), 0.0
+            rows[problem.key] = np.maximum(least_of(problem) - rounded, 0.0)
 
     def bound(tile: Tile, due_pj: float) -> float:
-        return float((ways[tile.problem.key] @ (1.0, due_pj)).min())
+        return float((rows[tile.problem.key] @ (1.0, due_pj)).min())
 
     return [(price, tiles.line(price, bound)) for price in prices]
 
 
+def _least(problem: MappingProblem) -> Floats:
+    """Return float64[1, 2], the least energy (pJ, without leakage) and the fewest cycles."""
+    return np.array([least_costs(problem)])
+
+
 def _by_way(problem: MappingProblem) -> Floats:
-    """Return float64[W, 2], energy (pJ, without leakage) as it is rounded, and cycles; a mapping is
-    above one of them."""
+    """Return float64[W, 2], the same for each way to keep tensors."""
     nests, design, prices = nests_of_problem(problem)
-    ways = nests.by_way(design, prices)[:, 0]
-    rounded: Floats = np.maximum(ways - (evaluation_pj(len(problem.hardware.levels)), 0.0), 0.0)
-    return rounded
+    every: Floats = np.maximum(nests.by_way(design, prices)[:, 0], _least(problem))
+    return every
 
 
 def _close(tile: Tile, due_pj: float) -> float:

@@ -80,8 +80,11 @@ def proven_plan(
         if up_to_rounding(best, vertex.edp) == _edp(best) or vertex == before:
             break
         price = lines.next_price(vertex)
-    known = least_edp_of(evaluator, plan, closely=True)
-    return ProvenPlan(found, best, up_to_rounding(best, max(vertex.edp, known)))
+    least = up_to_rounding(best, vertex.edp)
+    if least < _edp(best):
+        # what lines of more prices say
+        least = up_to_rounding(best, max(least, least_edp_of(evaluator, plan, closely=True)))
+    return ProvenPlan(found, best, least)
 
 
 class _Line(NamedTuple):

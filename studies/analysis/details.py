@@ -194,7 +194,7 @@ def _priced_again(
     from archloom.search.software import breakdown_of, least_edp_of
 
     evaluator, cost, unfused = _evaluated(header, trial, hardware, network)
-    least = least_edp_of(evaluator, cost.plan, trial.state == "complete")
+    least = least_edp_of(evaluator, cost.plan)
     return breakdown_of(cost, unfused, trial.networks[network.name].mappings.values(), least)
 
 

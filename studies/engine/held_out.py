@@ -53,14 +53,7 @@ def validate(
     left = [one for one in every if history.held_out(*one) is None]
     seed, budget = study.config.seed, study.validation_budget
     tasks = [
-        TrialTask(
-            designs[trial],
-            derived_seed(seed, trial, "validation"),
-            None,
-            budget,
-            held_out=i,
-            closely=True,
-        )
+        TrialTask(designs[trial], derived_seed(seed, trial, "validation"), None, budget, held_out=i)
         for trial, i in left
     ]
     done = len(every) - len(left)

@@ -73,7 +73,7 @@ class TrialTask:
         held_out: position of the held-out network; None for the networks of the search.
         networks: of the search, where they differ from design to design; None for those of all.
         effort: times the mappings that the study's settings have tried.
-        closely: whether plans are bounded closely: no round of the trial follows.
+        closely: whether plans are bounded closely; what is found is the same.
     """
 
     hardware: "Hardware"
