@@ -128,9 +128,7 @@ class SoftwareTask:
     """One hardware, what it runs, and how its software is searched.
 
     Networks run over the batch that they come with, those of batch 1 over the hardware's native
-    batch. Where some of them share the chip, ``sharing`` says in which shares. With ``closely`` the
-    bounds of plans with any mappings take more time, as pays for designs that are searched to the
-    end; what is found is the same.
+    batch. Where some of them share the chip, ``sharing`` says in which shares.
     """
 
     hardware: Hardware
@@ -138,7 +136,6 @@ class SoftwareTask:
     settings: SoftwareSettings
     seed: int
     sharing: Sharing | None = None
-    closely: bool = False
 
 
 def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
@@ -329,7 +326,7 @@ def _proven(task: SoftwareTask, after: _Advanced) -> ProvenPlan:
     whole."""
     settings = task.settings
     if not settings.prove_mappings:
-        least = least_edp_of(after.evaluator, after.best, task.closely)
+        least = least_edp_of(after.evaluator, after.best)
         return ProvenPlan(after.evaluator, cost_of(after.evaluator, after.best), least)
     mapper = _mapper(settings, task.seed, settings.prove_mappings)
     return proven_plan(after.evaluator, after.best, mapper)

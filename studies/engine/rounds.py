@@ -114,12 +114,7 @@ class Rounds:
         _LOG.debug("%s, round %d: seed %d, %d plans at the most, on %s", *about)
         forms = problem.networks_at(batch.points.get(job.trial)) if problem.forms else None
         design, effort = batch.designs[job.trial], batch.effort
-        # the kernels of close bounds are those that certificates with plans need anyhow
-        bounded = self._study.config.certificate_plans > 0
-        last = bounded and job.round == self._study.allocator.rounds - 1
-        return TrialTask(
-            design, seed, previous, budget, networks=forms, effort=effort, closely=last
-        )
+        return TrialTask(design, seed, previous, budget, networks=forms, effort=effort)
 
     def _show(
         self,

@@ -73,7 +73,6 @@ class TrialTask:
         held_out: position of the held-out network; None for the networks of the search.
         networks: of the search, where they differ from design to design; None for those of all.
         effort: times the mappings that the study's settings have tried.
-        closely: whether plans are bounded closely; what is found is the same.
     """
 
     hardware: "Hardware"
@@ -83,7 +82,6 @@ class TrialTask:
     held_out: int | None = None
     networks: "tuple[Network, ...] | None" = None
     effort: int = 1
-    closely: bool = False
 
 
 def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
@@ -98,8 +96,7 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
         networks = searched if held is None else (context.held_out[held],)
         sharing = context.sharing if held is None else None
         settings = context.settings.deeper(task.effort)
-        about = task.hardware, networks, settings, task.seed, sharing, task.closely
-        search = SoftwareTask(*about)
+        search = SoftwareTask(task.hardware, networks, settings, task.seed, sharing)
         state = None if task.previous is None else decode(task.previous).state
         payload = encode(context.advance(search, state, task.budget))
     except WorkLimitError as error:

@@ -97,7 +97,7 @@ RUNS: Final = {
         "--cuts 200 --out runs",
         "--optimizers --evaluations 200 --out runs",
     ],
-    "hardware/spaces_replay": ["--spaces core_cluster --seeds 1 --trials 8 --out runs"],
+    "hardware/spaces_replay": ["--spaces core_cluster --seeds 1 --trials 4 --out runs"],
     "host/against_onednn": ["--networks vgg16_cifar10 --layers 1 --trials 1 --out runs"],
     "host/rank_agreement": [
         "--most 12 --plot ranks.png",

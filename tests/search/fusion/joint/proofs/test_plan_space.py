@@ -83,9 +83,10 @@ def test_bounds_are_below_the_best_plan_and_those_of_the_design_alone(case: str)
     assert proof.any_mappings - 0.05 <= log(edp) <= proof.bound + 1e-9
 
 
-def test_one_design_after_another_is_bounded_as_alone() -> None:
+@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.exhaustive)])
+def test_one_design_after_another_is_bounded_as_alone(count: int) -> None:
     net, shared = network("mobilenetv2"), PlanSpaces()
-    pairs = [(hardware, least(PlanSpaces(), net, hardware)) for hardware in edges(6)]
+    pairs = [(hardware, least(PlanSpaces(), net, hardware)) for hardware in edges(count)]
     for hardware, alone in (*pairs, *reversed(pairs)):
         after = least(shared, net, hardware)
         # more kinds of steps may be listed, and a cycle have another price on the first path
