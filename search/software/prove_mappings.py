@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final, NamedTuple
 
-from archloom.evaluators.bounds import up_to_rounding
+from archloom.evaluators.bounds import mapping_gaps, up_to_rounding
 from archloom.evaluators.fusion import NetworkCost, ProblemMapper
 from archloom.evaluators.loopnest import LayerCost, MappingProblem
 from archloom.search.fusion import MemoizedPlanEvaluator
@@ -82,8 +82,9 @@ def proven_plan(
         price = lines.next_price(vertex)
     least = up_to_rounding(best, vertex.edp)
     if least < _edp(best):
-        # what lines of more prices say
-        least = up_to_rounding(best, max(least, least_edp_of(evaluator, plan, closely=True)))
+        # what mappings say one by one, and lines of more prices
+        gaps = mapping_gaps(first, least_edp_of(evaluator, plan, closely=True))
+        least = up_to_rounding(best, max(least, _edp(first) / (1 + gaps.plan_percent / 100)))
     return ProvenPlan(found, best, least)
 
 

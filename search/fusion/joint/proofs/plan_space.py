@@ -9,7 +9,7 @@ By theorem 1 of docs/explanation/large_spaces.md the bounds of a relaxed hardwar
 designs of a box, if the same tilings fit them (docs/explanation/joint.md).
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -57,7 +57,6 @@ class PlanSpaces:
         relaxed: Hardware,
         leakage_pj: float,
         steps: bool = True,
-        tell: Callable[[int], None] = lambda _: None,
     ) -> LeastOfPlans:
         """Return bounds of all plans of a network: those of any plan whatsoever where the plans of
         this planner have none of their own.
@@ -69,7 +68,6 @@ class PlanSpaces:
                 cycles; the same tilings fit it.
             leakage_pj: of a chip in a cycle, besides that of the relaxed hardware.
             steps: whether energy and cycles of steps on the best path count together.
-            tell: hears how many paths were looked at.
 
         Raises:
             ValueError: the relaxed hardware has a shared buffer of another size than the design.
@@ -79,17 +77,18 @@ class PlanSpaces:
         whole = network.with_batch(pass_batch(network, design))
         key = (whole, words, design.levels[-2].keeps, design.word_bits)
         if key not in self._spaces:
-            on_one = _shares_one_buffer(design) and unbounded(whole, design) is None
+            on_one = shares_one_buffer(design) and unbounded(whole, design) is None
             self._spaces[key] = PlanSpace(whole, design) if on_one else None
         space = self._spaces[key]
-        if space is not None and _shares_one_buffer(relaxed):
-            return PlansOnDesign(space, design, relaxed, leakage_pj).least(steps, tell)
+        if space is not None and shares_one_buffer(relaxed):
+            return PlansOnDesign(space, design, relaxed, leakage_pj).least(steps)
         energy_pj, cycles = closest_pass_bounds(network, relaxed, "any")
         energy_pj += cycles * leakage_pj
         return LeastOfPlans(energy_pj, cycles, energy_pj * cycles)
 
 
-def _shares_one_buffer(hardware: Hardware) -> bool:
+def shares_one_buffer(hardware: Hardware) -> bool:
+    """Return whether groups run on one core, with one shared buffer."""
     cores = fusion_cores(hardware)
     return isinstance(cores, Cores) and cores.count == 1
 

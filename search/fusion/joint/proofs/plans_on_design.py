@@ -17,6 +17,7 @@ from archloom.search.fusion.tiling import even_sides
 from archloom.space.hardware import Hardware
 
 from ..shortest_path import LeastProductPaths, Path
+from .nests import KnownNests
 
 if TYPE_CHECKING:
     from .plan_space import Listed, PlanSpace
@@ -79,12 +80,22 @@ class PlansOnDesign:
         design: one of the designs.
         hardware: what stands for all of them.
         leakage_pj: of the chip in a cycle, besides that of the hardware.
+        alone: whether no other designs follow: what moves for nests, which designs with the same
+            buffer share, takes as long to find out as what bounds them on this one.
     """
 
     def __init__(
-        self, space: "PlanSpace", design: Hardware, hardware: Hardware, leakage_pj: float
+        self,
+        space: "PlanSpace",
+        design: Hardware,
+        hardware: Hardware,
+        leakage_pj: float,
+        alone: bool = False,
     ) -> None:
         self._space, self._hardware = space, hardware
+        self._alone = alone
+        #: by kind of step, what was found out about its nests
+        self.known_nests: dict[int, KnownNests] = {}
         self._sides, self._uneven = even_sides(design), space.uneven(design, hardware)
         self._prices = moved_prices(hardware)
         self._added_pj = leakage_pj
@@ -211,7 +222,7 @@ class PlansOnDesign:
             if kind is None:
                 continue
             least = self._figures[row].copy()
-            if row not in self._moving:
+            if row not in self._moving and not self._alone:
                 self._moving.add(row)
                 self._figures[row] = self._space.moving_nests(self._hardware, kind, least)
                 continue
@@ -219,6 +230,7 @@ class PlansOnDesign:
             # what is known of all nests cuts their polygon; corners raised to it would be too high
             found = self._space.nests(self._hardware, kind, least, price_pj, self._added_pj)
             if found is not None:
+                self.known_nests[kind] = KnownNests(found, close=False)
                 rows = self._instead(row, found)
                 self._cornered |= dict.fromkeys(rows, (kind, least, rows))
 
@@ -240,6 +252,7 @@ class PlansOnDesign:
             self._hardware, kind, least, self._price_pj, self._added_pj, close=True
         )
         assert found is not None, "they were known less closely"
+        self.known_nests[kind] = KnownNests(found, close=True)
         self._figures[rows] = inf
         self._instead(row, found)
 

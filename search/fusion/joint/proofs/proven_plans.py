@@ -1,19 +1,21 @@
 """What is proven of the plan that a search ended with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping as Dict
 from dataclasses import replace
 from math import expm1, inf, log
-from typing import Final
+from typing import Final, NamedTuple
 
 from archloom.evaluators import edp_js
 from archloom.evaluators.bounds import any_plan_bound
 from archloom.space import Infeasible
-from archloom.space.hardware import fusion_cores, pass_batch
+from archloom.space.hardware import fusion_cores
 
 from ...plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from ...protocol import FusionState
 from ..group_options import GroupOptions
-from .plan_space import PlanSpaces
+from .nests import KnownNests
+from .plan_space import PlanSpace, shares_one_buffer
+from .plans_on_design import PlansOnDesign
 from .space_bound import prove_space
 from .step_bounds import unbounded
 
@@ -31,6 +33,20 @@ IN_GRAPH: Final = (
     "with these mappings, its EDP is at most {:.2g}% above that of any plan of the search space "
     "(docs/explanation/joint.md)"
 )
+
+
+class _Closest(NamedTuple):
+    """What no plan of the cut graph is below with any mappings.
+
+    Attributes:
+        least: ln EDP (J s).
+        nests: what was found out about nests, by kind of step.
+        looks: paths that were looked at.
+    """
+
+    least: float
+    nests: Dict[int, KnownNests]
+    looks: int
 
 
 def bounded_state(
@@ -52,23 +68,40 @@ def bounded_state(
     """
     if not state.history or state.history[-1] == inf:
         return state
-    best, history = state.best, state.history
-    if state.notes == (PROVEN,):
-        # all options of a small network were listed
-        return replace(state, bound=history[-1], any_mappings=_least(evaluator, history, 0, tell))
     if isinstance(fusion_cores(evaluator.hardware), Infeasible):
         # what there is to say is said of all planners
         return state
-    if (why := unbounded(evaluator.network, evaluator.hardware)) is not None:
+    small = state.notes == (PROVEN,)
+    why = unbounded(evaluator.network, evaluator.hardware)
+    if why is not None and not small:
         return replace(state, notes=(*state.notes, f"no proof: {why}"))
-    found = prove_space(evaluator, options(), history[-1], steps, tell)
+    closest = _closest(evaluator, why is None, tell)
+    if small:
+        # all options of a small network were listed
+        least = min(closest.least, state.history[-1])
+        return replace(state, bound=state.history[-1], any_mappings=least)
+    return _with_proof(evaluator, options(), state, closest, (steps, tell))
+
+
+def _with_proof(
+    evaluator: MemoizedPlanEvaluator,
+    options: GroupOptions,
+    state: FusionState,
+    closest: _Closest,
+    effort: tuple[int, Callable[[int], None]],
+) -> FusionState:
+    """Return a state with what is proven of its plan, which is a better one if one was found."""
+    best, history, (steps, tell) = state.best, state.history, effort
+
+    def told(spent: int) -> None:
+        tell(closest.looks + spent)
+
+    found = prove_space(evaluator, options, history[-1], steps, told, closest.nests)
     if found.better is not None:
         cost = ln_edp(evaluator, found.better)
         if cost < history[-1]:
             best, history = found.better, (*history, cost)
-    any_mappings = found.any_mappings
-    if any_mappings < history[-1] - _EQUAL:
-        any_mappings = max(any_mappings, _least(evaluator, history, found.steps, tell))
+    any_mappings = max(found.any_mappings, closest.least)
     # local search finds plans that are no paths, and may be better than all paths
     bound, any_mappings = (
         history[-1] if least >= history[-1] - _EQUAL else least
@@ -80,23 +113,19 @@ def bounded_state(
     return replace(bounded, best=best, history=history, notes=(*state.notes, note))
 
 
-def _least(
-    evaluator: MemoizedPlanEvaluator,
-    history: tuple[float, ...],
-    steps: int,
-    tell: Callable[[int], None],
-) -> float:
-    """Return a ln EDP that no plan of the cut graph is below with any mappings, the best one's at
-    the most; ``steps`` were looked at before."""
+def _closest(
+    evaluator: MemoizedPlanEvaluator, bounded: bool, tell: Callable[[int], None]
+) -> _Closest:
+    """Return what is known with any mappings; ``bounded``: whether steps have bounds."""
     network, hardware = evaluator.network, evaluator.hardware
-    known = log(any_plan_bound(network, hardware).edp_js)
-    if pass_batch(network, hardware) != network.batch:
-        # one image on a hardware that has several by itself
-        return known
+    least = log(any_plan_bound(network, hardware).edp_js)
+    if not bounded or not shares_one_buffer(hardware):
+        return _Closest(least, {}, 0)
+    plans, looks = PlansOnDesign(PlanSpace(network, hardware), hardware, hardware, 0.0, True), [0]
 
     def told(paths: int) -> None:
-        tell(steps + paths)
+        looks[0] = paths
+        tell(paths)
 
-    found = PlanSpaces().least(network, hardware, hardware, 0.0, tell=told)
-    least = edp_js(found.product, 1.0, hardware, network.batch)
-    return min(max(known, log(least)), history[-1])
+    found = edp_js(plans.least(tell=told).product, 1.0, hardware, network.batch)
+    return _Closest(max(least, log(found)), plans.known_nests, looks[0])

@@ -7,7 +7,7 @@ so that the bound rises until it meets the best plan or the effort is spent. Nes
 once they lie on that path, they are bounded by energy and cycles of their tiles together.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping as Dict
 from math import exp, inf, log
 from typing import Final, NamedTuple
 
@@ -25,11 +25,14 @@ from ..group_options import GroupOptions
 from ..option_batch import GroupWay
 from ..shortest_path import LeastProductPaths, Path
 from .mapped_sizes import mapped_sizes
-from .nests import NestRows, nest_corners
+from .nests import KnownNests, NestRows, nest_corners
 from .step_bounds import least_of_kinds
 
 #: relative difference of energy x latency that is none: the order of sums makes as much
 _EQUAL: Final = 1e-9
+
+#: nothing is known
+_NO_NESTS: Final[Dict[int, KnownNests]] = {}
 
 #: steps for which finding a mapping, or evaluating a tiling, counts: listing the tilings of a group
 #: takes about half as long (ours)
@@ -59,6 +62,7 @@ def prove_space(
     best: float,
     most: int,
     tell: Callable[[int], None] = lambda _: None,
+    nests: Dict[int, KnownNests] = _NO_NESTS,
 ) -> SpaceProof:
     """Bound the EDP of all paths, until no better one is left or the effort is spent.
 
@@ -68,11 +72,12 @@ def prove_space(
         most: kinds of steps that are listed by tiling, and twice the sizes and tilings that are
             priced.
         tell: hears how many were looked at.
+        nests: what is known of those of kinds of steps.
     """
     hardware = evaluator.hardware
     # energy of all images in pJ x cycles, from J s of one
     unit = 1e-12 / (evaluator.network.batch * hardware.frequency_mhz * 1e6)
-    search = _Steps(evaluator, options)
+    search = _Steps(evaluator, options, nests)
     known = exp(best) / unit
     least = search.raise_bound(known * (1 - _EQUAL), most, tell)
     better = search.plan_below(known * (1 - _EQUAL))
@@ -124,11 +129,13 @@ class _Steps:
     """Rows of all steps: the first K bound kinds of steps as a whole, others are ways to run one.
 
     Args:
-        evaluator, options: of the plans.
+        evaluator, options, nests: as of :func:`prove_space`.
     """
 
-    def __init__(self, evaluator: MemoizedPlanEvaluator, options: GroupOptions) -> None:
-        self._evaluator, self._options = evaluator, options
+    def __init__(
+        self, evaluator: MemoizedPlanEvaluator, options: GroupOptions, nests: Dict[int, KnownNests]
+    ) -> None:
+        self._evaluator, self._options, self._known_nests = evaluator, options, nests
         self._kinds = options.edges()
         self._leakage_pj = access_costs(evaluator.hardware).leakage_pj_per_cycle
         self._figures = least_of_kinds(
@@ -244,11 +251,15 @@ class _Steps:
     def _nests(self, kind: int) -> list[int]:
         """Return rows of which some combination is below each nest of a kind of step: its bound as
         a whole where nothing nearer is known."""
-        found = self._nest_corners(kind)
+        known = self._known_nests.get(kind)
+        found = self._nest_corners(kind) if known is None else known.corners
         if found is None:
             return [kind]
         rows = self._new_rows(found)
-        self._cornered |= dict.fromkeys(rows, (kind, rows))
+        if known is not None and known.close:
+            self._done.update(rows)
+        else:
+            self._cornered |= dict.fromkeys(rows, (kind, rows))
         return rows
 
     def _nest_corners(self, kind: int, rows: NestRows | None = None) -> Floats | None:

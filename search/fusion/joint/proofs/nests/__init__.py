@@ -12,6 +12,10 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .close_nests import NestRows as NestRows
-    from .nest_bounds import nest_corners as nest_corners, nest_words as nest_words
+    from .nest_bounds import (
+        KnownNests as KnownNests,
+        nest_corners as nest_corners,
+        nest_words as nest_words,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

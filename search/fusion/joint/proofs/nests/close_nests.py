@@ -212,9 +212,8 @@ def _least_of(table: NestTable, cell: int, rows: NestRows, weights: Floats) -> F
     options = options._replace(base_pj=besides)
     found = np.full(len(weights), inf)
     lower_lines(_apart(table, options, tiles), table.buffer, weights, found)
-    for j, (energy, cycles) in enumerate(weights.tolist()):
-        price = energy * table.buffer.leakage_pj + cycles
-        together, line = _together(table, options, tiles, (energy, price)), np.full(1, inf)
+    for j, together in enumerate(_together(table, options, tiles, weights)):
+        line = np.full(1, inf)
         lower_lines(together, table.buffer._replace(**_ENERGY_ALONE), _ENERGY, line)
         found[j] = max(found[j], line[0])
     return found
@@ -240,22 +239,26 @@ def _apart(table: NestTable, options: StayOptions, tiles: list[_Tile]) -> StayOp
 
 
 def _together(
-    table: NestTable, options: StayOptions, tiles: list[_Tile], weights: tuple[float, float]
-) -> StayOptions:
-    """Return options that count weighted energy and cycles of layers as energy, and no cycles: a
-    nest takes no fewer than its layers one after another."""
-    base, energy = weights[0] * options.base_pj, weights[0] * options.energy
+    table: NestTable, options: StayOptions, tiles: list[_Tile], weights: Floats
+) -> Iterator[StayOptions]:
+    """Yield options that count weighted energy and cycles of layers as energy, and no cycles, for
+    each pair of weights: a nest takes no fewer cycles than its layers one after another."""
+    prices = weights + np.outer(weights[:, 0], (0.0, table.buffer.leakage_pj))
+    base = prices[:, :1] * options.base_pj
+    energy = prices[:, :1] * options.energy[:, 0]
     for m, tile in enumerate(tiles):
-        least, there = float((tile.rows @ weights).min()), float((tile.there @ weights).min())
-        base = base + tile.runs * least
-        energy[_where(table, tile.operand)] += tile.runs * (there - least)
+        least, there = ((prices @ some.T).min(axis=1) for some in (tile.rows, tile.there))
+        base[:, 0] += tile.runs * least
+        energy[:, _where(table, tile.operand)] += tile.runs * (there - least)[:, None]
         own = tile.operand == table.facts.around(table.ranks).made[m]
         begun = tile.there if own else tile.rows
         added = np.maximum(begun, (0.0, tile.later_cycles))
-        more = float((added @ weights).min()) - (there if own else least)
-        energy[options.sums == m] += tile.later_runs * more
+        more = (prices @ added.T).min(axis=1) - (there if own else least)
+        energy[:, options.sums == m] += tile.later_runs * more[:, None]
     none = np.zeros_like(options.layer_cycles)
-    return options._replace(base_pj=base, energy=energy, layer_cycles=none, later_cycles=none)
+    options = options._replace(layer_cycles=none, later_cycles=none)
+    for own_base, own_energy in zip(base, energy, strict=True):
+        yield options._replace(base_pj=own_base, energy=own_energy[:, None])
 
 
 def _where(table: NestTable, operand: int) -> NDArray[np.bool_]:

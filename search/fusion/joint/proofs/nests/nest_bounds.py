@@ -10,7 +10,7 @@ its corners.
 from collections.abc import Iterator
 from itertools import permutations
 from math import prod
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,18 @@ _PRICES: Final = (0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0)
 
 #: share that the order of floating-point sums may take off a bound (ours)
 _SUMS: Final = 1e-10
+
+
+class KnownNests(NamedTuple):
+    """What is known of the nests around a group.
+
+    Attributes:
+        corners: as of :func:`nest_corners`.
+        close: whether tiles count with energy and cycles together.
+    """
+
+    corners: Floats
+    close: bool
 
 
 def nest_corners(
@@ -194,8 +206,7 @@ def _options(
     table = loop_table(group_arrays, sizes, figures, np.array(made, np.int64))
     options, group = table.options, facts.around(ranks)
     # an operand surely lies in the buffer while it is used, and all the time if it outlasts an
-    # iteration
-    # rows behind the last option are not used
+    # iteration; rows behind the last option are not used
     there = np.zeros((len(table.depth), len(group.layers)), np.uint8)
     there[: options.begin[-1]] = np.repeat(users, np.diff(options.begin), axis=0)
     there[table.lasts.astype(bool)] = 1
