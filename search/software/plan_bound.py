@@ -78,7 +78,8 @@ def _lines(
             rows[problem.key] = np.maximum(least_of(problem) - rounded, 0.0)
 
     def bound(tile: Tile, due_pj: float) -> float:
-        return float((rows[tile.problem.key] @ (1.0, due_pj)).min())
+        energy_pj, cycles = rows[tile.problem.key].T
+        return float((energy_pj + due_pj * cycles).min())
 
     return [(price, tiles.line(price, bound)) for price in prices]
 

@@ -247,18 +247,26 @@ def _together(
     base = prices[:, :1] * options.base_pj
     energy = prices[:, :1] * options.energy[:, 0]
     for m, tile in enumerate(tiles):
-        least, there = ((prices @ some.T).min(axis=1) for some in (tile.rows, tile.there))
+        least, there = (_least_priced(prices, some) for some in (tile.rows, tile.there))
         base[:, 0] += tile.runs * least
         energy[:, _where(table, tile.operand)] += tile.runs * (there - least)[:, None]
         own = tile.operand == table.facts.around(table.ranks).made[m]
         begun = tile.there if own else tile.rows
         added = np.maximum(begun, (0.0, tile.later_cycles))
-        more = (prices @ added.T).min(axis=1) - (there if own else least)
+        more = _least_priced(prices, added) - (there if own else least)
         energy[:, options.sums == m] += tile.later_runs * more[:, None]
     none = np.zeros_like(options.layer_cycles)
     options = options._replace(layer_cycles=none, later_cycles=none)
     for own_base, own_energy in zip(base, energy, strict=True):
         yield options._replace(base_pj=own_base, energy=own_energy[:, None])
+
+
+def _least_priced(prices: Floats, rows: Floats) -> Floats:
+    """Return float64[J], the least that a row of energy and cycles is worth at each pair of
+    prices: products of matrices may differ in the last digit from call to call."""
+    worth: Floats = np.outer(prices[:, 0], rows[:, 0]) + np.outer(prices[:, 1], rows[:, 1])
+    least: Floats = worth.min(axis=1)
+    return least
 
 
 def _where(table: NestTable, operand: int) -> NDArray[np.bool_]:
