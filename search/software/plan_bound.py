@@ -98,12 +98,10 @@ def _by_way(problem: MappingProblem) -> Floats:
 
 def _close(tile: Tile, due_pj: float) -> float:
     """Return energy plus priced cycles that no mapping of a tile is below."""
-    problem, leaking = tile.problem, tile.problem.setup.leakage_pj
-    priced = replace(problem, weights=(1.0, 0.0), cycle_pj=max(0.0, due_pj - leaking))
+    problem = tile.problem
+    priced = replace(problem, weights=(1.0, 0.0), cycle_pj=tile.price_pj(due_pj))
     found = settled(priced, replace(tile.run.cost, gap_percent=inf), 0)
-    whole = found.dynamic_pj + max(due_pj, leaking) * found.latency_cycles
-    # a price cannot be negative; energy for less than a cycle is worth is less by no more
-    part = min(1.0, due_pj / leaking) if leaking > 0 else 1.0
+    whole = found.dynamic_pj + max(due_pj, problem.setup.leakage_pj) * found.latency_cycles
     # the mapping's own energy is rounded, and that of others
     rounded_pj = 2 * evaluation_pj(len(problem.hardware.levels))
-    return max(0.0, part * (whole / (1 + found.gap_percent / 100) - rounded_pj))
+    return max(0.0, tile.part(due_pj) * (whole / (1 + found.gap_percent / 100) - rounded_pj))

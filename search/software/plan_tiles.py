@@ -37,6 +37,21 @@ class Tile(NamedTuple):
         """
         return self.run.times if self.problem.staged[0] else self.run.turns
 
+    def due_pj(self, whole_pj: float) -> float:
+        """Return the energy (pJ) that a cycle of one run is worth, if one of the plan is worth
+        ``whole_pj``: tiles that run side by side share it."""
+        return whole_pj * self.run.turns / self.counted
+
+    def price_pj(self, due_pj: float) -> float:
+        """Return the price of a cycle for a mapping search, which counts the leakage besides."""
+        return max(0.0, due_pj - self.problem.setup.leakage_pj)
+
+    def part(self, due_pj: float) -> float:
+        """Return how much of the energy and priced cycles at :meth:`price_pj` counts: a price
+        cannot be negative, and energy for less than a cycle is worth is less by no more."""
+        leaking = self.problem.setup.leakage_pj
+        return min(1.0, due_pj / leaking) if leaking > 0 else 1.0
+
 
 class Vertex(NamedTuple):
     """The least product that lines allow, the cycles there, and the energy over cycles."""
@@ -69,9 +84,7 @@ class PlanTiles:
         parts, whole = self.parts, self.parts.leakage_pj_per_cycle + price
         least = parts.fixed_pj + whole * parts.fixed_cycles
         for tile in self.tiles:
-            number = tile.counted
-            # tiles that run side by side share the energy of a cycle
-            least += number * bound(tile, whole * tile.run.turns / number)
+            least += tile.counted * bound(tile, tile.due_pj(whole))
         return least
 
     def least(self, lines: Sequence[tuple[float, float]]) -> Vertex:

@@ -21,7 +21,7 @@ from archloom.space.fusion import FusionPlan
 
 from .plan_bound import least_edp_of
 from .plan_tiles import Tile, Vertex, cost_of, plan_tiles
-from .priced_mappings import Priced, PricedMappings
+from .priced_mappings import PricedMappings
 
 #: prices that are tried at most; a dozen are common
 _PRICES: Final = 40
@@ -115,10 +115,10 @@ class _Lines:
         chosen: dict[str, LayerCost] = {}
 
         def bound(tile: Tile, due_pj: float) -> float:
-            found, part = self._searched(tile, due_pj)
+            found = self._mappings.at(tile.problem, tile.price_pj(due_pj))
             # one mapping for all tiles of a problem
             chosen.setdefault(tile.problem.key, found.cost)
-            return found.bound * part
+            return found.bound * tile.part(due_pj)
 
         least, parts = self._whole.line(price, bound), self._whole.parts
         energy_pj, cycles = parts.fixed_pj, float(parts.fixed_cycles)
@@ -129,14 +129,6 @@ class _Lines:
         line = _Line(price, least, energy_pj + parts.leakage_pj_per_cycle * cycles, cycles, chosen)
         self._lines = sorted([*self._lines, line], key=lambda one: one.price)
         return line
-
-    def _searched(self, tile: Tile, due_pj: float) -> tuple[Priced, float]:
-        """Return the best mapping of a tile at a price of a cycle, and how much of its bound is one
-        at that price."""
-        leaking = tile.problem.setup.leakage_pj
-        found = self._mappings.at(tile.problem, max(0.0, due_pj - leaking))
-        # a price cannot be negative; energy for less than a cycle is worth is less by no more
-        return found, min(1.0, due_pj / leaking) if leaking > 0 else 1.0
 
     def least(self) -> Vertex:
         """Return where the product of energy and latency is least above all lines."""

@@ -103,10 +103,8 @@ class _Plan:
     def _searched(self, tile: Tile, mapper: ProblemMapper, nearby: Improvement) -> list[LayerCost]:
         found = [nearby(tile.problem, tile.run.cost)]
         for price in _SEARCHED:
-            whole = self._leakage_pj + price * self._per_cycle_pj
-            # tiles that run side by side share the energy of a cycle
-            due = whole * tile.run.turns / tile.counted
-            cycle_pj = max(0.0, due - tile.problem.setup.leakage_pj)
+            due_pj = tile.due_pj(self._leakage_pj + price * self._per_cycle_pj)
+            cycle_pj = tile.price_pj(due_pj)
             priced = replace(tile.problem, weights=(1.0, 0.0), cycle_pj=cycle_pj)
             cost = mapper(priced)
             if isinstance(cost, LayerCost):

@@ -215,7 +215,7 @@ def search_plan(
         interrupted,
         _notes(effort, hardware, state),
         running.borders,
-        least_edp_of(evaluator, state.best, True) if proven is None else proven.least,
+        least_edp_of(evaluator, state.best, closely=True) if proven is None else proven.least,
     )
 
 

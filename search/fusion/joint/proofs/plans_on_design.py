@@ -121,7 +121,7 @@ class PlansOnDesign:
         self._sums: dict[int, float] = {}
         self._price_pj = 0.0
         #: paths that were looked at
-        self._looks = 0
+        self.looks = 0
         space.fill(self._sides, self._uneven)
         self._stream()
         self._nest()
@@ -150,8 +150,8 @@ class PlansOnDesign:
         while True:
             path = self._paths.least_product(self._figures)
             assert path is not None, "every network runs layer by layer"
-            self._looks += 1
-            tell(self._looks)
+            self.looks += 1
+            tell(self.looks)
             if any(row in self._nests for row in path.rows):
                 self._tell_nests(path)
                 continue

@@ -121,11 +121,6 @@ def _closest(
     least = log(any_plan_bound(network, hardware).edp_js)
     if not bounded or not shares_one_buffer(hardware):
         return _Closest(least, {}, 0)
-    plans, looks = PlansOnDesign(PlanSpace(network, hardware), hardware, hardware, 0.0, True), [0]
-
-    def told(paths: int) -> None:
-        looks[0] = paths
-        tell(paths)
-
-    found = edp_js(plans.least(tell=told).product, 1.0, hardware, network.batch)
-    return _Closest(max(least, log(found)), plans.known_nests, looks[0])
+    plans = PlansOnDesign(PlanSpace(network, hardware), hardware, hardware, 0.0, alone=True)
+    found = edp_js(plans.least(tell=tell).product, 1.0, hardware, network.batch)
+    return _Closest(max(least, log(found)), plans.known_nests, plans.looks)
