@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -67,6 +68,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def same_draws() -> None:
+    """PyTorch's weights and inputs are the same in every run, whatever ran before a test."""
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 SMALL_STUDY = """\
