@@ -32,8 +32,10 @@ MAX_FIT_ITERATIONS: Final = 75
 MAX_FIT_ROWS: Final = 256
 
 #: Least deviation that targets are scaled by. Targets are natural logarithms, and a few designs
-#: whose EDPs agree within 5% say nothing about the spread of the others.
-_MIN_SCALE: Final = 0.05
+#: whose ratios of cost to bound agree within 1% say nothing about the spread of the others. Ratios
+#: to tight bounds vary by 2 to 5%: scaled by more than that, what can be learned of them would be
+#: next to nothing beside the noise that the prior expects.
+_MIN_SCALE: Final = 0.01
 
 #: Least variance of the noise and least length scale, which are BoTorch's.
 LEAST_NOISE: Final = 1e-4

@@ -1,16 +1,16 @@
 """Posterior of the costs of designs without measured software, and batches chosen from it.
 
 Each objective is a lower bound times a factor; Gaussian processes predict the logarithm of that
-factor. Designs are scored by expected hypervolume improvement (:mod:`.ehvi`). A batch is chosen one
-by one as a kriging believer: the posterior is conditioned on each chosen design coming out at its
-mean (Ginsbourger, Le Riche and Carraro, "Kriging is well-suited to parallelize optimization",
-2010).
+factor. Designs are scored by expected hypervolume improvement (:mod:`.ehvi`), those whose software
+has two outcomes by what both add together. A batch is chosen one by one as a kriging believer: the
+posterior is conditioned on each chosen design coming out at its mean (Ginsbourger, Le Riche and
+Carraro, "Kriging is well-suited to parallelize optimization", 2010).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,10 @@ _LEAST_SCORE_SHARE: Final = 1e-5
 _MOST_DOUBLINGS: Final = 4
 
 
+#: Surrogates of ln(cost / bound), one for each objective; None where the bound is the cost.
+Surrogates: TypeAlias = tuple[Surrogate | None, ...]
+
+
 @dataclass(frozen=True)
 class Posterior:
     """Surrogates of ln(cost / bound), and the front that a design has to improve on.
@@ -65,15 +69,18 @@ class Posterior:
         std_scale: what the deviations of objectives are multiplied by in the expected improvement;
             the less, the more designs with good means are preferred to unknown ones.
         region: what the front dominates, where that is known.
+        second: the same as ``processes`` for another outcome of each design; None if designs have
+            one outcome.
     """
 
-    processes: tuple[Surrogate | None, ...]
+    processes: Surrogates
     front: Floats
     reference: Floats
     limits: tuple[Surrogate, ...] = ()
     rules: tuple[Surrogate, ...] = ()
     std_scale: float = 1.0
     region: DominatedRegion | None = None
+    second: Surrogates | None = None
 
     @cached_property
     def dominated(self) -> DominatedRegion:
@@ -85,6 +92,7 @@ class Posterior:
         return replace(
             self,
             processes=tuple(p and p.without_factor() for p in self.processes),
+            second=self.second and tuple(p and p.without_factor() for p in self.second),
             limits=tuple(p.without_factor() for p in self.limits),
             rules=tuple(p.without_factor() for p in self.rules),
         )
@@ -96,22 +104,18 @@ class Posterior:
         kept = np.array([mean < 0.5 for mean, _ in breaking]).reshape(-1, len(designs))
         return ConditionedPosterior(
             designs,
-            tuple(None if p is None else p.at(inputs) for p in self.processes),
+            _at(self.processes, inputs),
             tuple(process.at(inputs) for process in self.limits),
             _probability_all_kept(breaking, len(designs)),
             np.asarray(kept.all(axis=0)),
             self.dominated,
             self.std_scale,
+            _at(self.second, inputs) if self.second else None,
         )
 
     def objectives(self, designs: EncodedDesigns) -> tuple[Floats, Floats]:
         """Return mean and standard deviation [n, m] of the logarithms of the objectives."""
-        mean, std = designs.ln_least.copy(), np.zeros_like(designs.ln_least)
-        for j, process in enumerate(self.processes):
-            if process is not None:
-                above, std[:, j] = process.predict(designs.inputs)
-                mean[:, j] += above
-        return mean, std
+        return _costs(designs, _at(self.processes, designs.inputs))
 
     def feasibility(self, designs: EncodedDesigns) -> Floats:
         """Return the probability that each design keeps all limits and breaks no rule: [n]."""
@@ -153,22 +157,28 @@ class Posterior:
         believer, Ginsbourger et al. 2010)."""
         if not len(designs):
             return self
-        mean, _ = self.objectives(designs)
+        outcomes = [self.processes, *([self.second] if self.second else [])]
         kept = np.ones(len(designs), dtype=np.bool_)
         for i, process in enumerate(self.limits):
             kept &= designs.least_excess[:, i] + process.predict(designs.inputs)[0] <= 0
         for process in self.rules:
             kept &= process.predict(designs.inputs)[0] < 0.5
-        dominated = self.dominated
-        for member in mean[kept & (mean < self.reference).all(axis=1)]:
-            dominated = dominated.cut(member)
+        dominated, front = self.dominated, [self.front]
+        for processes in outcomes:
+            mean, _ = replace(self, processes=processes).objectives(designs)
+            front.append(mean[kept])
+            for member in mean[kept & (mean < self.reference).all(axis=1)]:
+                dominated = dominated.cut(member)
+        first, *second = [
+            tuple(p and p.condition_on_mean(designs.inputs) for p in processes)
+            for processes in outcomes
+        ]
         return replace(
             self,
             region=dominated,
-            processes=tuple(
-                None if p is None else p.condition_on_mean(designs.inputs) for p in self.processes
-            ),
-            front=np.concatenate([self.front, mean[kept]]),
+            processes=first,
+            second=second[0] if second else None,
+            front=np.concatenate(front),
             limits=tuple(process.condition_on_mean(designs.inputs) for process in self.limits),
         )
 
@@ -209,6 +219,7 @@ class ConditionedPosterior:
         rules_kept: [n] whether that is predicted.
         dominated: what the front dominates.
         std_scale: of :class:`Posterior`.
+        second: the same as ``objectives`` for another outcome; None if there is none.
     """
 
     designs: EncodedDesigns
@@ -218,15 +229,13 @@ class ConditionedPosterior:
     rules_kept: NDArray[np.bool_]
     dominated: DominatedRegion
     std_scale: float
+    second: tuple[PointPosterior | None, ...] | None = None
 
     @cached_property
-    def mean(self) -> Floats:
-        """Means [n, m] of the logarithms of the objectives."""
-        mean = self.designs.ln_least.copy()
-        for j, marginal in enumerate(self.objectives):
-            if marginal is not None:
-                mean[:, j] += marginal.mean
-        return mean
+    def outcomes(self) -> list[tuple[Floats, Floats]]:
+        """Means and standard deviations [n, m] of the logarithms of the objectives, for each
+        outcome."""
+        return [_costs(self.designs, one) for one in (self.objectives, self.second) if one]
 
     def feasibility(self) -> Floats:
         """Return the probability that each design keeps all limits and breaks no rule: [n]."""
@@ -242,11 +251,14 @@ class ConditionedPosterior:
 
     @cached_property
     def _scores(self) -> Floats:
-        std = np.zeros_like(self.mean)
-        for j, marginal in enumerate(self.objectives):
-            if marginal is not None:
-                std[:, j] = self.std_scale * marginal.std
-        return np.asarray(expected_improvement(self.dominated, self.mean, std) * self.feasibility())
+        found, *second = [(mean, self.std_scale * std) for mean, std in self.outcomes]
+        added = expected_improvement(self.dominated, *found)
+        for other in second:
+            # what two points dominate both is what the worse of each of their costs dominates
+            both = tuple(map(np.maximum, found, other))
+            added = added + expected_improvement(self.dominated, *other)
+            added -= expected_improvement(self.dominated, *both)
+        return np.asarray(added * self.feasibility())
 
     def condition_on_mean(self, row: int) -> "ConditionedPosterior":
         """Return the posterior conditioned on one of the designs coming out at its mean."""
@@ -254,13 +266,39 @@ class ConditionedPosterior:
             self.designs.least_excess[row, i] + marginal.mean[row] <= 0
             for i, marginal in enumerate(self.limits)
         )
-        adds = kept and (self.mean[row] < self.dominated.reference).all()
+        dominated = self.dominated
+        for mean, _ in self.outcomes:
+            if kept and (mean[row] < dominated.reference).all():
+                dominated = dominated.cut(mean[row])
         return replace(
             self,
             objectives=tuple(o and o.condition_on_mean(row) for o in self.objectives),
+            second=self.second and tuple(o and o.condition_on_mean(row) for o in self.second),
             limits=tuple(marginal.condition_on_mean(row) for marginal in self.limits),
-            dominated=self.dominated.cut(self.mean[row]) if adds else self.dominated,
+            dominated=dominated,
         )
+
+
+def _at(processes: Surrogates, inputs: Floats) -> tuple[PointPosterior | None, ...]:
+    return tuple(None if p is None else p.at(inputs) for p in processes)
+
+
+def _costs(
+    designs: EncodedDesigns, above: Sequence[PointPosterior | None]
+) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation [n, m] of the logarithms of the objectives.
+
+    Args:
+        designs: [n] of them.
+        above: for each objective the posterior of ln(cost / bound) there; None where the bound is
+            the cost.
+    """
+    mean, std = designs.ln_least.copy(), np.zeros_like(designs.ln_least)
+    for j, marginal in enumerate(above):
+        if marginal is not None:
+            mean[:, j] += marginal.mean
+            std[:, j] = marginal.std
+    return mean, std
 
 
 def _probability_all_kept(breaking: Sequence[tuple[Floats, Floats]], n: int) -> Floats:

@@ -12,8 +12,10 @@ mappings that trade energy against latency:
 space it prints medians and ranges over seeds of the trials after which an optimizer has 95% of the
 hypervolume of all designs that are remembered (logarithms; the corner lies a tenth above the worst
 values of their front), shares of it after some trials, and CPU-seconds of proposals in percent of
-those of trials; and the same of the *designs in hindsight*: each is the one whose outcomes add the
-most to those before it.
+those of trials. The same of searches that know what no optimizer does, and choose among all these
+designs the one that they take to add most to the outcomes of those before it: *in hindsight* by its
+outcomes; *by bounds* if costs were in proportion to its tight bounds, by the mean ratio of all
+designs; *by bounds and true energy* if of all costs only the others were.
 """
 
 import argparse
@@ -25,17 +27,19 @@ from math import inf
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from archloom.search import HARDWARE_OPTIMIZERS
-from archloom.search.hardware import Observation
+from archloom.search.hardware import Candidate, Observation
+from archloom.search.objectives import Objective
 from archloom.search.pareto import hypervolume, hypervolume_after, non_dominated
 from archloom.search.seeds import derived_seed
 from archloom.search.software.search import SoftwareTask, advance
+from archloom.space.design_space import Point
 from archloom.space.hardware import Hardware
 from archloom.studies.config.study_config import load_config
 from archloom.studies.engine.study import prepare
@@ -51,6 +55,20 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Rows: TypeAlias = list[list[list[float]]]
 
 
+class Measured(NamedTuple):
+    """What became of a design.
+
+    Attributes:
+        rows: costs of each outcome, first that of the least EDP; none if nothing runs on it.
+        seconds: of CPU time.
+        least: tight bounds of the costs.
+    """
+
+    rows: list[list[float]]
+    seconds: float
+    least: list[float]
+
+
 class Replay:
     """Studies of a space whose designs are measured once."""
 
@@ -59,18 +77,28 @@ class Replay:
         self._study = prepare(self._config, self._config.space)
         self._path = out / f"{space}.outcomes"
         text = self._path.read_text() if self._path.exists() else ""
-        self.known = {key: (rows, s) for key, rows, s in map(json.loads, text.splitlines())}
+        self.known = {key: Measured(*found) for key, *found in map(json.loads, text.splitlines())}
 
-    def cost(self, hardware: Hardware) -> tuple[list[list[float]], float]:
-        """Return the costs of each outcome of a design, first that of the least EDP, none if
-        nothing runs on it; and its CPU-seconds."""
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What is minimised."""
+        return self._study.problem.objective_set.objectives
+
+    def cost(self, point: Point) -> Measured:
+        """Return what becomes of a design."""
+        problem = self._study.problem
+        hardware, candidate = problem.space.build(point), problem.assess(point)
+        assert isinstance(hardware, Hardware)
+        assert isinstance(candidate, Candidate)
         if hardware.name not in self.known:
             context, began = self._study.context, process_time()
             task = SoftwareTask(hardware, context.networks, context.settings, 0)
             trial = self._study.trial(0, 0, None, hardware, [advance(task, None, 1)])
             measured = self._study.problem.objective_set
             rows = [list(one.costs(measured)) for one in trial.outcomes if one.edp_js is not None]
-            self.known[hardware.name] = rows, round(process_time() - began, 3)
+            seconds = round(process_time() - began, 3)
+            least = list(problem.tightened(candidate).values)
+            self.known[hardware.name] = Measured(rows, seconds, least)
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a") as file:
                 file.write(json.dumps([hardware.name, *self.known[hardware.name]]) + "\n")
@@ -91,9 +119,7 @@ class Replay:
             proposals += process_time() - began
             if not points:
                 break
-            hardware = problem.space.build(points[0])
-            assert isinstance(hardware, Hardware)
-            rows, seconds = self.cost(hardware)
+            rows, seconds, _ = self.cost(points[0])
             measured += seconds
             found.append(rows)
             failure = None if rows else "unmappable"
@@ -105,8 +131,9 @@ class Replay:
         return found, proposals / measured
 
 
-def hindsight(designs: Rows, corner: Floats, n: int) -> Rows:
-    """Return ``n`` designs, each of which adds most to those before it."""
+def hindsight(designs: Rows, expected: Rows, corner: Floats, n: int) -> Rows:
+    """Return ``n`` designs, each of which would add most to those before it if its outcomes were
+    the ``expected`` ones."""
     chosen: list[list[float]] = []
     best: Rows = []
     # what a design adds only falls
@@ -115,7 +142,7 @@ def hindsight(designs: Rows, corner: Floats, n: int) -> Rows:
         volume = hypervolume(chosen, corner.tolist()) if chosen else 0.0
         while True:
             _, at = heappop(gains)
-            added = hypervolume([*chosen, *designs[at]], corner.tolist()) - volume
+            added = hypervolume([*chosen, *expected[at]], corner.tolist()) - volume
             if not gains or -added <= gains[0][0]:
                 break
             heappush(gains, (-added, at))
@@ -125,9 +152,26 @@ def hindsight(designs: Rows, corner: Floats, n: int) -> Rows:
     return best
 
 
+def omniscient(replay: Replay, corner: Floats, n: int) -> Iterator[tuple[str, Rows]]:
+    """Yield what searches that know something of all designs choose."""
+    found = [one for one in replay.known.values() if one.rows]
+    designs = [one.rows for one in found]
+    yield "in hindsight", hindsight(designs, designs, corner, n)
+    true = np.array([np.min(rows, axis=0) for rows in designs])
+    least = np.array([one.least for one in found])
+    bounds = least * np.exp(np.log(true / least).mean(axis=0))
+    yield "by bounds", hindsight(designs, bounds[:, None].tolist(), corner, n)
+    for i, objective in enumerate(replay.objectives):
+        if not objective.known:
+            better = bounds.copy()
+            better[:, i] = true[:, i]
+            rows = better[:, None].tolist()
+            yield f"by bounds and true {objective.name}", hindsight(designs, rows, corner, n)
+
+
 def table(replay: Replay, runs: dict[str, list[tuple[Rows, float]]], trials: int) -> Iterator[str]:
     """Yield the lines of the runs on a space, by optimizer."""
-    designs = [rows for rows, _ in replay.known.values() if rows]
+    designs = [one.rows for one in replay.known.values() if one.rows]
     every = np.array([row for rows in designs for row in rows])
     front = every[non_dominated(every)]
     corner = 1.1 * front.max(axis=0)
@@ -136,8 +180,8 @@ def table(replay: Replay, runs: dict[str, list[tuple[Rows, float]]], trials: int
     yield f"{len(designs)} designs with {len(every)} outcomes, {len(front)} of them on the front"
     yield f"| optimizer (seeds) | 95% after | {' | '.join(map(str, shown))} | proposals, % |"
     yield "|---" * (3 + len(shown)) + "|"
-    best = hindsight(designs, corner, trials)
-    for name, own in {"the designs in hindsight": [(best, 0.0)], **runs}.items():
+    knowing = {name: [(best, 0.0)] for name, best in omniscient(replay, corner, trials)}
+    for name, own in (knowing | runs).items():
         shares = [_shares(one, corner, whole) for one, _ in own]
         after = [next((i + 1 for i, s in enumerate(each) if s >= GOAL), inf) for each in shares]
         cells = [_band(after, ".0f")]

@@ -7,6 +7,7 @@ The order is that of NSGA-II (Deb et al., "A fast and elitist multiobjective gen
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -35,12 +36,14 @@ class EvaluatedDesign:
         values: cost of each objective; exact where the hardware alone determines it.
         excess: ln(cost / limit) for each limit.
         evaluations: what was spent on it, at least 1.
+        others: costs of other software of the design, which keeps every limit.
     """
 
     candidate: Candidate
     values: tuple[float, ...]
     excess: tuple[float, ...]
     evaluations: int
+    others: tuple[tuple[float, ...], ...] = ()
 
     @property
     def violation(self) -> float:
@@ -55,7 +58,6 @@ class ObservedTrials:
         keys: of all observed designs.
         results: of those that ended with values.
         failures: designs that no software could run, and the rule that they broke.
-        others: costs of other software of these designs, which keeps every limit.
 
     Args:
         problem: what is searched.
@@ -66,7 +68,6 @@ class ObservedTrials:
         self.keys: list[str] = []
         self.results: list[EvaluatedDesign] = []
         self.failures: list[tuple[Candidate, str]] = []
-        self.others: list[tuple[float, ...]] = []
         self._excluded: set[int] = set()
 
     def add(self, observations: Sequence[Observation]) -> None:
@@ -102,8 +103,9 @@ class ObservedTrials:
                 )
             )
             spent = max(observation.evaluations, 1)
-            self.results.append(EvaluatedDesign(candidate, values, observation.excess, spent))
-            self.others.extend(observation.others)
+            self.results.append(
+                EvaluatedDesign(candidate, values, observation.excess, spent, observation.others)
+            )
 
     def excluded_keys(self, pending: Sequence[Point]) -> set[str]:
         """Return the keys of all designs that must not be proposed again."""
@@ -115,7 +117,26 @@ class ObservedTrials:
 
     def logs(self) -> Floats:
         """Return the natural logarithms of the results' values: [n, objectives]."""
-        rows = [r.values for r in self.results]
+        return self._logs([r.values for r in self.results])
+
+    def outcomes(self, most: int) -> list[Floats]:
+        """Return logarithms of costs that stand for all software of the designs, [n, objectives]
+        each: :meth:`logs`, or where trials found software that trades one objective against
+        another, the costs of the cheapest in the first objective that software decides, and of the
+        cheapest in the last one.
+
+        Args:
+            most: how many are wanted, at least one.
+        """
+        decided = [j for j, known in enumerate(self._problem.objective_set.known) if not known]
+        if most < 2 or len(decided) < 2 or not any(r.others for r in self.results):
+            return [self.logs()]
+        return [
+            self._logs([min((r.values, *r.others), key=itemgetter(j)) for r in self.results])
+            for j in (decided[0], decided[-1])
+        ]
+
+    def _logs(self, rows: Sequence[tuple[float, ...]]) -> Floats:
         values = np.array(rows).reshape(len(rows), len(self._problem.objective_set.objectives))
         return np.asarray(np.log(values))
 
@@ -127,7 +148,8 @@ class ObservedTrials:
 
     def front_values(self) -> Floats:
         """Return [n, objectives], the front of all software of the designs."""
-        rows = [self.results[i].values for i in self.front_rows()] + self.others
+        rows = [self.results[i].values for i in self.front_rows()]
+        rows += [row for result in self.results for row in result.others]
         values = np.array(rows).reshape(len(rows), len(self._problem.objective_set.objectives))
         return np.asarray(values[non_dominated(values)])
 

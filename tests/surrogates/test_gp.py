@@ -50,6 +50,17 @@ def test_the_posterior_is_botorchs() -> None:
     np.testing.assert_allclose(std, deviation, rtol=1e-4)
 
 
+def test_what_varies_by_a_per_cent_is_learned_as_well_as_what_varies_a_lot() -> None:
+    """Costs are that close to tight bounds."""
+    x, unseen = sample(12, 0), sample(200, 1)
+    large, small = (
+        GaussianProcess(x, y, fit_hyperparameters(x, y, noise=ROUGH_NOISE_PRIOR)).predict(unseen)
+        for y in (smooth(x), 0.03 * smooth(x))
+    )
+    assert small[0] == pytest.approx(0.03 * large[0], rel=1e-3, abs=1e-6)
+    assert small[1] == pytest.approx(0.03 * large[1], rel=1e-3, abs=1e-6)
+
+
 def test_doubt_is_small_at_a_result_and_large_far_from_all():
     x = sample(10, 0) * 0.3
     std = GaussianProcess.fit(x, smooth(x)).predict(np.vstack([x[:1], [[1.0, 1.0]]]))[1]

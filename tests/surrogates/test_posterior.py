@@ -109,3 +109,41 @@ def test_without_deviation_an_improvement_is_that_of_the_means() -> None:
     ]
     assert sure == pytest.approx(np.array(gains) * np.log(10) ** mean.shape[1], abs=1e-9)
     assert (posterior.score(some) > sure - 1e-9).all()
+
+
+def with_two_outcomes() -> Posterior:
+    """Designs whose second outcome has more of the first cost, and often less of the second."""
+    rng = np.random.default_rng(8)
+    x = rng.random((12, 2))
+    more = GaussianProcess.fit(x, 0.1 + x[:, 0] * 0.3)
+    less = GaussianProcess.fit(x, 0.1 - x[:, 1] * 0.4)
+    return replace(fitted(), second=(more, less, None))
+
+
+def test_two_outcomes_are_worth_what_they_add_together() -> None:
+    posterior, some = replace(with_two_outcomes(), std_scale=0.0), designs(40, 0)
+    one = replace(posterior, second=None)
+    assert posterior.second is not None
+    other = replace(posterior, processes=posterior.second, second=None)
+    corner = np.exp(posterior.reference).tolist()
+    before = hypervolume(np.exp(posterior.front), corner)
+    gains = [
+        hypervolume(np.exp(np.vstack([posterior.front, *rows])), corner) - before
+        for rows in zip(one.objectives(some)[0], other.objectives(some)[0], strict=True)
+    ]
+    found = posterior.score(some)
+    assert found == pytest.approx(np.array(gains) * np.log(10) ** 3, abs=1e-9)
+    single = np.maximum(one.score(some), other.score(some))
+    assert (found > single - 1e-9).all()
+    assert (found > single + 1e-3).any()
+    assert (found < one.score(some) + other.score(some) - 1e-3).any()
+
+
+def test_a_batch_believes_in_both_outcomes() -> None:
+    """A batch at fixed designs is the same as one design after another, with any."""
+    posterior, some = with_two_outcomes(), designs(40, 1)
+    chosen = posterior.best(some, 3)
+    for n, best in enumerate(chosen):
+        assert best == int(np.argmax(posterior.score(some)))
+        posterior = posterior.condition_on_mean(some[np.array([best])]).without_factors()
+        assert len(posterior.front) == 3 + 2 * (n + 1)

@@ -308,7 +308,10 @@ class Mobo(ObservingOptimizer):
         return self._fitted[tight].without_factors()
 
     def _fit(self, tight: bool) -> Posterior:
-        results, logs = self._observations.results, self._observations.logs()
+        results = self._observations.results
+        outcomes = self._observations.outcomes(2 if self._acquisition == "ehvi" else 1)
+        # the corner is to be above all of them
+        logs = np.max(outcomes, axis=0)
         front = np.log(self._observations.front_values())
         train = np.arange(len(logs))
         if self._update_filter == "uul":
@@ -326,11 +329,16 @@ class Mobo(ObservingOptimizer):
             return GaussianProcess(some[0].inputs, targets[rows] - least[0], fit)
 
         reference = self._reference(logs)
-        return Posterior(
-            processes=tuple(
-                None if known else process(logs[:, j], [one.ln_least[:, j] for one in some])
+        processes = [
+            tuple(
+                None if known else process(own[:, j], [one.ln_least[:, j] for one in some])
                 for j, known in enumerate(self._problem.objective_set.known)
-            ),
+            )
+            for own in outcomes
+        ]
+        return Posterior(
+            processes=processes[0],
+            second=processes[1] if len(processes) > 1 else None,
             front=front,
             reference=reference,
             limits=tuple(

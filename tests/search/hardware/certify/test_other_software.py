@@ -1,6 +1,7 @@
 """Certificates of designs with several points in the objectives: mappings that trade them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from archloom.search.hardware.bayesian.mobo import Mobo
 from archloom.search.hardware.certify.intervals import CostIntervals
 from archloom.search.hardware.observations import ObservedTrials
+from archloom.search.hardware.problem import DesignProblem
 from archloom.search.hardware.protocol import Observation
+from archloom.search.objectives import Objective, ObjectiveSet
 from archloom.search.pareto import dominated_by, hypervolume, non_dominated
 
 from .test_pruning import small_problem
@@ -67,6 +70,45 @@ def test_points_of_a_design_come_back_from_what_was_kept() -> None:
     assert again.state() == known.state()
     for front in ([[3.0, 2.0], [1.5, 3.0]], [[3.0, 2.0]], [[1.5, 3.0]]):
         assert again.undecided(np.array(front)).members == 1
+
+
+def test_designs_are_modelled_by_the_ends_of_what_their_software_trades(tmp_path: Path) -> None:
+    plain = small_problem(tmp_path)
+    objectives = ObjectiveSet(tuple(map(Objective, ("area", "latency", "energy"))))
+    problem = DesignProblem(plain.space, plain.networks, objective_set=objectives)
+    told = [
+        Observation(
+            c.point,
+            tuple(np.multiply((1.0, 1.2, 1.5), c.values)),
+            1,
+            others=(
+                tuple(np.multiply((1.0, 1.1, 1.6), c.values)),
+                tuple(np.multiply((1.0, 1.4, 1.3), c.values)),
+                tuple(np.multiply((1.0, 1.3, 1.4), c.values)),
+            )[: 3 * (n > 0)],
+        )
+        for n, c in enumerate(problem.feasible()[:6])
+    ]
+    seen = ObservedTrials(problem)
+    seen.add(told)
+    least = np.array([r.candidate.values for r in seen.results])
+    (values,), (fast, frugal) = seen.outcomes(1), seen.outcomes(2)
+    assert np.exp(values) / least == pytest.approx(np.tile((1.0, 1.2, 1.5), (6, 1)))
+    assert np.exp(fast[1:]) / least[1:] == pytest.approx(np.tile((1.0, 1.1, 1.6), (5, 1)))
+    assert np.exp(frugal[1:]) / least[1:] == pytest.approx(np.tile((1.0, 1.4, 1.3), (5, 1)))
+    # a design with one outcome has it at both ends
+    assert fast[0].tolist() == frugal[0].tolist() == values[0].tolist()
+    optimizer = Mobo(problem, 1, initial=2)
+    optimizer.tell(told)
+    posterior = optimizer._posterior()
+    assert posterior.second is not None
+    assert [p is None for p in posterior.second] == [True, False, False]
+    sampling = Mobo(problem, 1, initial=2, acquisition="qlognehvi")
+    sampling.tell(told)
+    assert sampling._posterior().second is None
+    one = Mobo(problem, 1, initial=2)
+    one.tell([replace(o, others=()) for o in told])
+    assert one._posterior().second is None
 
 
 def test_optimizers_measure_designs_against_all_points(tmp_path: Path) -> None:
