@@ -75,7 +75,7 @@ class Replay:
     def __init__(self, space: str, out: Path) -> None:
         self._config = load_config(SPACES / space / "study.yaml")
         self._study = prepare(self._config, self._config.space)
-        self._path = out / f"{space}.outcomes"
+        self._path = out / f"{space}.designs.jsonl"
         text = self._path.read_text() if self._path.exists() else ""
         self.known = {key: Measured(*found) for key, *found in map(json.loads, text.splitlines())}
 
