@@ -49,6 +49,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+#: the seed of a trial decides between mappings of a layer that are as good as each other, and then
+#: the EDP of a network differs in the ninth digit
+SAME = 1e-8
+
+
 def costs(folder: Path) -> np.ndarray:
     rows = [(r.edp_js, r.area_mm2, r.tdp_w) for r in read_front(folder).members]
     return np.unique(rows, axis=0)
@@ -69,9 +74,8 @@ def measured_all(folder: Path, settings: SoftwareSettings) -> np.ndarray:
 
 def test_the_front_is_that_of_running_every_design(folder: Path) -> None:
     rows = measured_all(folder, SoftwareSettings("none", mapping="exact"))
-    np.testing.assert_array_equal(
-        costs(folder / "run"), np.unique(rows[non_dominated(rows)], axis=0)
-    )
+    front = np.unique(rows[non_dominated(rows)], axis=0)
+    np.testing.assert_allclose(costs(folder / "run"), front, rtol=SAME)
     proof = read_front(folder / "run").proof
     assert proof is not None
     assert proof.proven_at_this_budget
@@ -158,7 +162,7 @@ def test_a_search_never_runs_what_bounds_exclude_and_ends_early(
     text = text.replace("mobo, initial: 4", optimizer)
     (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
     records = run_here(tiny_config(tmp_path, text), tmp_path / "run")
-    np.testing.assert_array_equal(costs(tmp_path / "run"), costs(folder / "run"))
+    np.testing.assert_allclose(costs(tmp_path / "run"), costs(folder / "run"), rtol=SAME)
     assert len(records) < 120
     refused = [e for e in read_events(tmp_path / "run" / JOURNAL) if e.get("refused")]
     assert refused
