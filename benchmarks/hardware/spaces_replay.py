@@ -87,16 +87,17 @@ class Replay:
     def cost(self, point: Point) -> Measured:
         """Return what becomes of a design."""
         problem = self._study.problem
-        hardware, candidate = problem.space.build(point), problem.assess(point)
+        hardware = problem.space.build(point)
         assert isinstance(hardware, Hardware)
-        assert isinstance(candidate, Candidate)
         if hardware.name not in self.known:
             context, began = self._study.context, process_time()
             task = SoftwareTask(hardware, context.networks, context.settings, 0)
             trial = self._study.trial(0, 0, None, hardware, [advance(task, None, 1)])
-            measured = self._study.problem.objective_set
+            measured = problem.objective_set
             rows = [list(one.costs(measured)) for one in trial.outcomes if one.edp_js is not None]
             seconds = round(process_time() - began, 3)
+            candidate = problem.assess(point)
+            assert isinstance(candidate, Candidate)
             least = list(problem.tightened(candidate).values)
             self.known[hardware.name] = Measured(rows, seconds, least)
             self._path.parent.mkdir(parents=True, exist_ok=True)
