@@ -264,14 +264,9 @@ class _Stays:
 
     def _there(self, t: int, option: int) -> Floats:
         """float64[m], 1 where an operand surely lies in the buffer while a member runs."""
-        group, table = self._figures.group, self._figures.table
-        operand = group.operands[t]
-        there = np.zeros(len(group.layers))
-        there[list(operand.readers)] = 1.0
-        if operand.kind == "made":
-            there[operand.maker] = 1.0
-        lasts = table.lasts[table.options.begin[t] + option]
-        return np.ones_like(there) if lasts else there
+        table = self._figures.table
+        there: Floats = table.surely[table.options.begin[t] + option].astype(np.float64)
+        return there
 
     def _may_be(self, now: _Chosen, cycles: Floats, left_pj: Floats, left_words: Floats) -> Bools:
         """bool[n], whether choices fit and may be below the limit."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         MADE as MADE,
         GroupArrays as GroupArrays,
         LoopArrays as LoopArrays,
+        LoopSizes as LoopSizes,
         group_arrays as group_arrays,
         stay_prices as stay_prices,
     )

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints
-from archloom.evaluators.fusion.nest import ALL, BOTH
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.fusion.nest import ALL, BOTH, FIRST, LAST
 from archloom.evaluators.jit import allocating, helper
 from archloom.space.fusion import STREAMED
 
@@ -235,6 +235,40 @@ def _put(
     for m in range(members):
         to.there[count, m] = depth != STREAMED and (long or begin <= m <= end)
     return count + 1
+
+
+@helper
+def surely_there(
+    group: GroupArrays, uses: LoopUses, stays: Stays, options: StayOptions, found: Flags
+) -> None:
+    """Write while which members a stay takes words of a whole tile in the first iteration in which
+    they run: bool[options, m]. So what does for the same member does together."""
+    for option in range(options.begin[len(group.kind)]):
+        for m in range(group.own.shape[0]):
+            meets = stays.lasts[option] or _meets(group, uses, stays, option, m)
+            found[option, m] = options.there[option, m] and meets
+
+
+@helper
+def _meets(group: GroupArrays, uses: LoopUses, stays: Stays, option: int, m: int) -> bool:
+    """Whether a whole piece of an operand comes for the first iteration in which a member runs, or
+    is made in it."""
+    t, depth = stays.operand[option], stays.depth[option]
+    for at in range(group.own.shape[1]):
+        use = uses.operands[t, at]
+        if group.kind[t] == MADE:
+            use = uses.members[group.maker[t], at]
+        elif group.along[t, at]:
+            use = ALL
+        elif at >= depth and use != LAST:
+            use = FIRST
+        if uses.members[m, at] & FIRST:
+            if use & FIRST == 0:
+                return False
+        elif use & LAST == 0 or group.along[t, at]:
+            # the last tile may be smaller
+            return False
+    return True
 
 
 @helper

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints
+from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.jit import compiled
 
 from .loop_arrays import GroupArrays, LoopSizes, WordFigures
@@ -16,6 +16,7 @@ from .loop_figures import (
     most_stays,
     stay_figures,
     stay_words,
+    surely_there,
 )
 from .loop_uses import find_uses
 from .stays import StayOptions, stay_options
@@ -27,14 +28,15 @@ class LoopTable(NamedTuple):
 
     Attributes:
         options: of operands.
-        depth, lasts: int64[options], as of ``Stays``.
+        depth: int64[options], as of ``Stays``.
+        surely: bool[options, m], as of :func:`.loop_figures.surely_there`.
         layer_pj: float64[m, cells], least energy of each member.
         runs: float64[cells], how often members run, all together.
     """
 
     options: StayOptions
     depth: Ints
-    lasts: Ints
+    surely: Flags
     layer_pj: Floats
     runs: Floats
 
@@ -55,10 +57,12 @@ def loop_table(group: GroupArrays, sizes: LoopSizes, words: WordFigures, made: I
     energy, times = np.zeros((members, cells)), np.zeros(cells)
     find_uses(group, sizes, made, uses)
     list_stays(group, words.keeps_weights, made, uses, stays, options)
+    surely = np.zeros_like(options.there)
+    surely_there(group, uses, stays, options, surely)
     for cell in range(cells):
         set_tiles(sizes, cell, tiles)
         layer_figures(group, sizes, words, tiles, uses, options, energy, cell)
         stay_words(group, sizes, words, tiles, stays, options, cell)
         stay_figures(group, sizes, words, tiles, uses, stays, options, cell)
         times[cell] = runs(group, sizes, tiles, uses)
-    return LoopTable(options, stays.depth, stays.lasts, energy, times)
+    return LoopTable(options, stays.depth, surely, energy, times)

@@ -23,7 +23,7 @@ from archloom.search.fusion.nest.estimates import StayOptions
 from archloom.space.workload import INPUTS, OUTPUTS
 
 from ..step_bounds import staged_without_dram
-from .nest_prices import NestBuffer, lines_below, lower_lines
+from .nest_prices import LoopEnds, NestBuffer, lines_below, lower_lines
 
 #: nests of a group that are looked at again, at the most (ours)
 _MOST_LOOKS: Final = 400
@@ -52,6 +52,7 @@ class NestTable(NamedTuple):
         ranks: of its loops, outermost first.
         options: how long operands may stay, and what that takes.
         stays: bool[options], whether an operand lies in the buffer.
+        ends: of its loops.
         buffer: where they stay.
     """
 
@@ -60,6 +61,7 @@ class NestTable(NamedTuple):
     ranks: tuple[int, ...]
     options: StayOptions
     stays: Flags
+    ends: LoopEnds
     buffer: NestBuffer
 
 
@@ -135,7 +137,7 @@ def _below(tables: list[NestTable], weights: Floats, most: Floats) -> Iterator[t
     the lowest bounds first."""
     found = list[tuple[float, int, int]]()
     for number, table in enumerate(tables):
-        lines = lines_below(table.options, table.buffer, weights, most)
+        lines = lines_below(table.options, table.ends, table.buffer, weights, most)
         lowest = (lines / most[:, None]).min(axis=0)
         found += [(lowest[cell], number, cell) for cell in np.flatnonzero(lowest < inf).tolist()]
     yield from ((number, cell) for _, number, cell in sorted(found))
@@ -211,10 +213,12 @@ def _least_of(table: NestTable, cell: int, rows: NestRows, weights: Floats) -> F
     besides = options.base_pj - sum(tile.runs * tile.energy_pj for tile in tiles)
     options = options._replace(base_pj=besides)
     found = np.full(len(weights), inf)
-    lower_lines(_apart(table, options, tiles), table.buffer, weights, found)
+    ends = LoopEnds(*(np.ascontiguousarray(part[..., cell : cell + 1]) for part in table.ends))
+    lower_lines(_apart(table, options, tiles), ends, table.buffer, weights, found)
+    buffer = table.buffer._replace(**_ENERGY_ALONE)
     for j, together in enumerate(_together(table, options, tiles, weights)):
         line = np.full(1, inf)
-        lower_lines(together, table.buffer._replace(**_ENERGY_ALONE), _ENERGY, line)
+        lower_lines(together, ends, buffer, _ENERGY, line)
         found[j] = max(found[j], line[0])
     return found
 

@@ -13,6 +13,7 @@ from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import HALF_GRAIN_PJ
@@ -26,13 +27,13 @@ from archloom.search.fusion.nest import (
     nestable,
     skips_words,
 )
-from archloom.search.fusion.nest.estimates import StayOptions
+from archloom.search.fusion.nest.estimates import MADE, GroupArrays, LoopSizes, StayOptions
 from archloom.space.fusion import STREAMED
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
 from .close_nests import NestRows, NestTable, close_lines
-from .nest_prices import NestBuffer, lower_lines
+from .nest_prices import LoopEnds, NestBuffer, lower_lines
 from .passing_facts import PassingFacts
 
 #: loops of nests, and ways in which results stay of which all are looked at (ours): small groups
@@ -43,6 +44,9 @@ _MOST_RESULTS: Final = 2**12
 #: prices that are looked at, over energy / cycles of the best plan (ours): of its step the optimum
 #: is near 1, and those of other steps lie around
 _PRICES: Final = (0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0)
+
+#: iterations whose words come ahead of time, or leave after it (``evaluators/fusion/nest``)
+_AHEAD: Final = 2
 
 #: share that the order of floating-point sums may take off a bound (ours)
 _SUMS: Final = 1e-10
@@ -96,7 +100,7 @@ def nest_corners(
         if found is None:
             return None
         for table in found:
-            lower_lines(table.options, table.buffer, weights, least)
+            lower_lines(table.options, table.ends, table.buffer, weights, least)
         tables += found if rows is not None else []
     if rows is not None:
         least = close_lines(tables, weights, least, rows)
@@ -124,7 +128,7 @@ def nest_words(network: Network, hardware: Hardware, layers: tuple[int, ...]) ->
                 none = np.zeros_like(table.options.layer_cycles)
                 options = table.options._replace(layer_cycles=none, later_cycles=none)
                 buffer = table.buffer._replace(rate=1.0, leakage_pj=0.0)
-                lower_lines(options, buffer, np.array([(0.0, 1.0)]), least)
+                lower_lines(options, table.ends, buffer, np.array([(0.0, 1.0)]), least)
     return float(least[0]) * (1 - _SUMS)
 
 
@@ -178,19 +182,10 @@ def nest_tables(facts: NestFacts) -> list[NestTable] | None:
             ways = kept_results(facts, loops)
             if len(ways) > _MOST_RESULTS:
                 return None
-            users = _users(facts.around(loops))
             for made in ways:
-                options, stays = _options(facts, arrays, loops, made, users)
-                found.append(NestTable(facts, arrays, loops, options, stays, buffer))
+                figures = _options(facts, arrays, loops, made)
+                found.append(NestTable(facts, arrays, loops, *figures, buffer))
     return found
-
-
-def _users(group: NestGroup) -> Flags:
-    """Return uint8[operands, layers], whether a layer reads or makes an operand."""
-    users = np.zeros((len(group.operands), len(group.layers)), np.uint8)
-    for t, operand in enumerate(group.operands):
-        users[t, [*operand.readers, *([operand.maker] if operand.kind == "made" else [])]] = 1
-    return users
 
 
 def _options(
@@ -198,26 +193,64 @@ def _options(
     arrays: LoopArrays,
     ranks: tuple[int, ...],
     made: tuple[int, ...],
-    users: Flags,
-) -> tuple[StayOptions, Flags]:
-    """Return how long operands may stay in nests with some loops, no figure above what it is, and
-    bool[options], whether they lie in the buffer at all; ``users`` as of :func:`_users`."""
+) -> tuple[StayOptions, Flags, LoopEnds]:
+    """Return how long operands may stay in nests with some loops, no figure above what it is,
+    bool[options], whether they lie in the buffer at all, and what is known of the ends of loops."""
     group_arrays, sizes, figures = arrays.of(ranks)
     table = loop_table(group_arrays, sizes, figures, np.array(made, np.int64))
     options, group = table.options, facts.around(ranks)
-    # an operand surely lies in the buffer while it is used, and all the time if it outlasts an
-    # iteration; rows behind the last option are not used
-    there = np.zeros((len(table.depth), len(group.layers)), np.uint8)
-    there[: options.begin[-1]] = np.repeat(users, np.diff(options.begin), axis=0)
-    there[table.lasts.astype(bool)] = 1
     # rounding takes as much off each level and operand of each tile, of each core
     entries = (3 * len(facts.hardware.levels) + 2) * HALF_GRAIN_PJ
     base_pj = options.base_pj - (table.runs + 2.0) * facts.working * entries
     energy = options.energy + _filling_pj(facts, group, table)
-    options = options._replace(there=there, energy=energy, base_pj=base_pj)
+    options = options._replace(there=table.surely, energy=energy, base_pj=base_pj)
+    ends = loop_ends(group_arrays, sizes, table)
     if facts.dealt is not None:
         options = _dealt(options, facts, facts.dealt, sizes.counts)
-    return options, (table.depth != STREAMED).astype(np.uint8)
+        # cores are at other iterations than each other
+        ends = LoopEnds(*map(np.zeros_like, ends))
+    return options, (table.depth != STREAMED).astype(np.uint8), ends
+
+
+def loop_ends(arrays: GroupArrays, sizes: LoopSizes, table: LoopTable) -> LoopEnds:
+    """Return what is known of the ends of each loop and of what is between them.
+
+    Of a member that runs in each iteration, and of an operand of which each has a part of its own,
+    both have a share. All of a member that runs at an end alone is there, and so is all that moves
+    for such members.
+    """
+    options, loops, cells = table.options, len(sizes.counts), table.options.words.shape[1]
+    of = np.repeat(np.arange(len(arrays.kind)), np.diff(options.begin))
+    moved, piece = options.words[: len(of)], options.piece[: len(of)]
+    # words that come for two iterations ahead, and leave after two; what streams does neither
+    stays = table.depth[: len(of)] != STREAMED
+    late = np.where(piece > 0, piece, moved) * stays[:, None]
+    late = late * np.where(arrays.kind[of] == MADE, 2 * _AHEAD, _AHEAD)[:, None]
+    words = np.zeros((2, loops, len(options.words), cells))
+    members = np.zeros((2, loops, len(arrays.macs), cells))
+    users, around = _movers(arrays), np.ones(cells)
+    for at, place in enumerate(np.unravel_index(np.arange(cells), sizes.counts)):
+        size, tile = sizes.sizes[at], sizes.tiles[at, place]
+        counts = np.ceil(size / tile)
+        between = np.maximum(0.0, counts - 2.0) * tile / size
+        once = options.once[loops + at].astype(np.bool_)
+        members[:, at, arrays.own[:, at] > 0] = np.stack([1.0 - between, between])[:, None]
+        members[0, at, once] = 1.0
+        along, at_ends = arrays.along[of, at] > 0, ~(users & ~once).any(axis=1)[of]
+        words[:, at, : len(of)][:, along] = np.stack([1.0 - between, between])[:, None]
+        words[0, at, : len(of)][at_ends] = 1.0
+        words[:, at, : len(of)] = words[:, at, : len(of)] * moved - around * late
+        around = around * counts
+    return LoopEnds(np.maximum(words, 0.0), members)
+
+
+def _movers(arrays: GroupArrays) -> NDArray[np.bool_]:
+    """bool[t, m], members for which an operand comes from DRAM, or that make what goes there."""
+    movers = arrays.reads > 0
+    made = arrays.kind == MADE
+    movers[made] = False
+    movers[made, arrays.maker[made]] = True
+    return movers
 
 
 def _filling_pj(facts: NestFacts, group: NestGroup, table: LoopTable) -> Floats:

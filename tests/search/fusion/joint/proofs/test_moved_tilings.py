@@ -56,7 +56,8 @@ def test_bounds_end_where_those_of_listed_tilings_do(monkeypatch: pytest.MonkeyP
     product, listed = bounds()
     monkeypatch.setattr(plans_on_design, "_LOOKED", 0)
     every, more = bounds()
-    assert product == pytest.approx(every, rel=1e-9)
+    # corners of nests are worked out at the price of the path on which they are met first
+    assert product == pytest.approx(every, rel=1e-6)
     # tilings of far fewer kinds take part
     assert 3 * listed < more
 

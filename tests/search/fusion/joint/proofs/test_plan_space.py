@@ -1,6 +1,7 @@
 """Plans bounded on one design after another: as one by one, and below whatever is found."""
 
 from dataclasses import replace
+from itertools import pairwise
 from math import log
 
 import numpy as np
@@ -178,9 +179,11 @@ def test_effort_is_limited(for_each_design: bool, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(plan_space, "_MOST_SIZES", 20)
     spaces = PlanSpaces()
     few = [least(spaces, net, hardware).product for _ in range(3)]
-    assert few == sorted(few)
+    # corners of nests are worked out at the price of the path on which they are met first
+    same = 1 + 1e-7
+    assert all(more * same >= before for before, more in pairwise(few))
     assert few[-1] < every[-1]
-    assert (few[-1] > few[0]) == for_each_design
+    assert (few[-1] > same * few[0]) == for_each_design
 
 
 def faster_dram(hardware: Hardware, times: float) -> Hardware:
