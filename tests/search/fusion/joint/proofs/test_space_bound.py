@@ -27,7 +27,7 @@ from .....cases.small_nests import longer_case
 from .....oracles.enumerated_steps import least_product
 
 
-def evaluator(net: Network, design: str, evaluations: int = 20_000) -> MemoizedPlanEvaluator:
+def evaluator(net: Network, design: str, evaluations: int = 2000) -> MemoizedPlanEvaluator:
     mapper = Mapper(MAPPING_SEARCHES["auto"](), evaluations, seed=1, factors="imperfect")
     return MemoizedPlanEvaluator(net, preset(design), mapper)
 
