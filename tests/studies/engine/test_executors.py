@@ -91,7 +91,7 @@ def test_work_that_has_no_memory_is_done_again_in_another_worker(
         with (tmp_path / f"{task.seed}").open("a") as file:
             file.write(f"{os.getpid()}\n")
         tries = len((tmp_path / f"{task.seed}").read_text().split())
-        if task.seed == WORK[0].seed or (task.seed == WORK[1].seed and tries < 3):
+        if task.seed == WORK[0].seed or (task.seed == WORK[1].seed and tries < 2):
             raise MemoryError("needed 96 GiB")
         return search_software(task, state, budget)
 
@@ -104,7 +104,7 @@ def test_work_that_has_no_memory_is_done_again_in_another_worker(
     assert "in short" in lost.traceback
     assert isinstance(outcomes[1], TaskResult)
     assert isinstance(outcomes[2], TaskResult)
-    for task, tries in zip(WORK, (3, 3, 1), strict=True):
+    for task, tries in zip(WORK, (3, 2, 1), strict=True):
         workers = (tmp_path / f"{task.seed}").read_text().split()
         assert len(workers) == len(set(workers)) == tries
 
