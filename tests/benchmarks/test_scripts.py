@@ -40,7 +40,7 @@ INLINE = "--study smallest.yaml --seeds 1 --trials 2 --executor inline --out run
 
 #: script: the runs of its smallest size, one after another
 RUNS: Final = {
-    "agreement/bounds_below_costs": ["--triples 12"],
+    "agreement/bounds_below_costs": ["--triples 6"],
     "agreement/exact_by_enumeration": ["--problems 2"],
     "agreement/front_by_enumeration": ["--space few.yaml --area 3 --tdp 0.8"],
     "agreement/integer_by_enumeration": ["--problems 2"],
@@ -98,7 +98,8 @@ RUNS: Final = {
         "--optimizers --evaluations 50 --out runs",
     ],
     "hardware/spaces_replay": [
-        "--spaces core_cluster --seeds 1 --trials 4 --evaluations 200 --out runs"
+        "--spaces core_cluster --optimizers mobo_loose --seeds 1 --trials 4 --evaluations 200 "
+        "--out runs"
     ],
     "host/against_onednn": ["--networks vgg16_cifar10 --layers 1 --trials 1 --out runs"],
     "host/rank_agreement": [
