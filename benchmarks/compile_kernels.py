@@ -1,6 +1,6 @@
 """What each kernel of a study takes to compile, and why.
 
-    python benchmarks/compile_kernels.py [--full] [--first 3]
+    python benchmarks/compile_kernels.py [--full] [--first 3] [--last 1]
 
 Compiles all kernels of ``archloom compile`` in a process of its own, without a cache. CPU seconds
 are those of numba, which infers types and writes LLVM's code, and those of LLVM, which optimises it
@@ -78,10 +78,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--full", action="store_true", help="all kernels at LLVM's full level")
     parser.add_argument("--first", type=int, help="so many of the list, not all")
+    parser.add_argument("--last", type=int, help="of these the last ones, which take least")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.inside:
-        compile_all(asked.full, asked.first)
+        compile_all(asked.full, asked.first, asked.last)
         return
     with tempfile.TemporaryDirectory() as cache:
         command = [sys.executable, __file__, "--inside", *sys.argv[1:]]
@@ -91,12 +92,13 @@ def main() -> None:
     sys.exit(done.returncode)
 
 
-def compile_all(full: bool, first: int | None) -> None:
+def compile_all(full: bool, first: int | None, last: int | None) -> None:
     """Compile, and print a row for each kernel, what takes longest first."""
     watch = Watch(full)
     gc.disable()
     rows: dict[str, Counter[str]] = {}
-    for name, signature in list(default_kernels().items())[:first]:
+    kernels = list(default_kernels().items())[:first]
+    for name, signature in kernels[-last if last else 0 :]:
         kernel, kinds = kernel_at(name), read_types(signature)
         watch.found.clear()
         began = process_time()

@@ -22,6 +22,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
 from pathlib import Path
@@ -72,8 +73,12 @@ class Measured(NamedTuple):
 class Replay:
     """Studies of a space whose designs are measured once."""
 
-    def __init__(self, space: str, out: Path) -> None:
-        self._config = load_config(SPACES / space / "study.yaml")
+    def __init__(self, space: str, out: Path, evaluations: int | None = None) -> None:
+        config = load_config(SPACES / space / "study.yaml")
+        if evaluations is not None:
+            software = replace(config.software, mapping_evaluations=evaluations)
+            config = replace(config, software=software)
+        self._config = config
         self._study = prepare(self._config, self._config.space)
         self._path = out / f"{space}.designs.jsonl"
         text = self._path.read_text() if self._path.exists() else ""
@@ -211,10 +216,11 @@ def main() -> None:
     parser.add_argument("--optimizers", nargs="*", default=["mobo", LOOSE])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=24)
+    parser.add_argument("--evaluations", type=int, help="of a mapping; those of the studies")
     parser.add_argument("--out", type=Path, default=Path("runs/spaces_replay"))
     options = parser.parse_args()
     for space in options.spaces:
-        replay = Replay(space, options.out)
+        replay = Replay(space, options.out, options.evaluations)
         runs = {
             name: [replay.run(name, seed, options.trials) for seed in range(options.seeds)]
             for name in options.optimizers

@@ -1,6 +1,6 @@
 """What rows and banks of DRAM add to the time in which a mapping is priced.
 
-    python benchmarks/mapping/dram_pricing.py [--rounds 9]
+    python benchmarks/mapping/dram_pricing.py [--rounds 9] [--designs eyeriss ...]
 
 The same work is done with and without ``timing`` of the DRAM level, in turns; each figure is the
 least CPU time of a mapping over rounds. First the annealing of the exact search, which moves to a
@@ -61,10 +61,12 @@ def main() -> int:
     """Print times; return 1 where the target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--designs", nargs="+", default=["eyeriss", "simba", "edgetpu"])
+    asked = parser.parse_args()
+    rounds = asked.rounds
     worst = 0.0
     print(f"{'ns a mapping':38}{'without':>10}{'timing':>10}{'ratio':>8}")
-    for name in ("eyeriss", "simba", "edgetpu"):
+    for name in asked.designs:
         plain = preset(name)
         dram = replace(plain.levels[-1], energy=None, timing=DramTiming("ddr4_3200_x8", 2))
         timed = replace(plain, levels=(*plain.levels[:-1], dram))

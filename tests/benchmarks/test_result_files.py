@@ -19,6 +19,7 @@ from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
 
+from ..cases.sweeps import sweep
 from ..source_tree import ROOT
 
 sys.path.insert(0, str(ROOT))
@@ -169,7 +170,8 @@ def test_plans_of_planners_cost_no_more_today(planner: str, name: str, preset: s
 
 
 @pytest.mark.parametrize(
-    ("name", "preset"), [("alexnet", "edgetpu"), ("vgg16", "eyeriss"), ("resnet18", "fast_small")]
+    ("name", "preset"),
+    sweep([("alexnet", "edgetpu"), ("vgg16", "eyeriss"), ("resnet18", "fast_small")], 2),
 )
 def test_gaps_of_plans_are_no_wider_today(name: str, preset: str) -> None:
     """Some rows of the table of gaps, as its command measures them."""

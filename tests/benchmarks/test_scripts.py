@@ -40,8 +40,8 @@ INLINE = "--study smallest.yaml --seeds 1 --trials 2 --executor inline --out run
 
 #: script: the runs of its smallest size, one after another
 RUNS: Final = {
-    "agreement/bounds_below_costs": ["--triples 12"],
-    "agreement/exact_by_enumeration": ["--problems 4"],
+    "agreement/bounds_below_costs": ["--triples 6"],
+    "agreement/exact_by_enumeration": ["--problems 2"],
     "agreement/front_by_enumeration": ["--space few.yaml --area 3 --tdp 0.8"],
     "agreement/integer_by_enumeration": ["--problems 2"],
     "agreement/oracle_agreement": ["--cases 20"],
@@ -93,11 +93,14 @@ RUNS: Final = {
     ],
     "hardware/optimizer_cost": ["--optimizers random --seeds 1 --marks 8"],
     "hardware/untuned_spaces": [
-        "--optimizers mobo random --spaces core_cluster --seeds 1 --trials 4 --evaluations 200 "
-        "--cuts 200 --out runs",
-        "--optimizers --evaluations 200 --out runs",
+        "--optimizers mobo random --spaces core_cluster --seeds 1 --trials 4 --evaluations 50 "
+        "--cuts 20 --out runs",
+        "--optimizers --evaluations 50 --out runs",
     ],
-    "hardware/spaces_replay": ["--spaces core_cluster --seeds 1 --trials 4 --out runs"],
+    "hardware/spaces_replay": [
+        "--spaces core_cluster --optimizers mobo_loose --seeds 1 --trials 4 --evaluations 200 "
+        "--out runs"
+    ],
     "host/against_onednn": ["--networks vgg16_cifar10 --layers 1 --trials 1 --out runs"],
     "host/rank_agreement": [
         "--most 12 --plot ranks.png",
@@ -110,9 +113,9 @@ RUNS: Final = {
     ],
     "mapping/bounds_gap": ["--evaluations 64 --seeds 1 --designs 1 --layers 2"],
     "mapping/dram_decisions": ["--evaluations 60"],
-    "mapping/dram_pricing": ["--rounds 1"],
+    "mapping/dram_pricing": ["--rounds 1 --designs eyeriss"],
     "mapping/exact_mapping": ["cases.jsonl --objective energy"],
-    "mapping/further_mappings": ["--designs eyeriss --networks tiny_cnn --every 3"],
+    "mapping/further_mappings": ["--designs eyeriss --networks tiny_cnn --every 9"],
     "mapping/proofs_on_mesh": ["--designs eyeriss --networks tiny_cnn --every 3 --looks 10000"],
     "mapping/imperfect_factors": [
         "--repeat 1 --evaluations 64 --designs eyeriss --networks tiny_cnn awkward"
@@ -125,7 +128,7 @@ RUNS: Final = {
     "mapping/shared_problems": ["--designs 2 --around 1 --networks tiny_cnn"],
     "mapping/start_time": ["one"],
     "mapping/zigzag_mapping": ["--layers 1 --lpf-limit 3"],
-    "compile_kernels": ["--first 1 --full"],
+    "compile_kernels": ["--last 1 --full"],
     "cold_start": ["--installed --study smallest.yaml --json figures.json"],
     "trial_cost": [
         "--networks tiny_cnn --designs eyeriss --warm-up tiny_cnn --json old.json",

@@ -28,7 +28,7 @@ from tests.cases.convolutions import (
 from tests.cases.sweeps import sweep
 
 #: combinations for Halide's kernels, and those of every run of the tests
-ALL, SAMPLE = 532, 70
+ALL, SAMPLE = 532, 56
 COMPILED = list(convolutions(COMPILED_KINDS, ALL))
 PORTABLE = list(convolutions(PORTABLE_KINDS, 300))
 LIBRARY = list(convolutions(LIBRARY_KINDS, 60))

@@ -20,7 +20,7 @@ trials: 2
 batch_size: 1
 halving: {name: none, evaluations: 4}
 software: {fusion: joint, mapping: local, mapping_evaluations: 500}
-certificate_plans: 60
+certificate_plans: 20
 executor: {name: inline}
 """
 
@@ -44,10 +44,10 @@ def test_bounds_of_plans_certify_more_and_change_no_trial(enumerated: bool, fold
     text = STUDY.replace("enumerate: 1\n", "") if enumerated else STUDY
     planned, plain = (folder / f"{name}_{enumerated}" for name in ("planned", "plain"))
     run_here(tiny_config(folder, text), planned)
-    run_here(tiny_config(folder, text.replace("certificate_plans: 60\n", "")), plain)
+    run_here(tiny_config(folder, text.replace("certificate_plans: 20\n", "")), plain)
     assert (plain / TRIALS).read_bytes() == (planned / TRIALS).read_bytes()
     (share, proof), (before, without) = share_of(planned), share_of(plain)
-    assert 0 < proof["plans"] <= 60
+    assert 0 < proof["plans"] <= 20
     assert proof["share_any_plan"] == pytest.approx(before)
     assert share > before + 0.001
     assert proof["open"] <= without["open"]
@@ -60,7 +60,7 @@ def test_bounds_of_plans_certify_more_and_change_no_trial(enumerated: bool, fold
 def test_cuts_come_before_plans(folder: Path) -> None:
     run_here(tiny_config(folder, STUDY + "certificate_cuts: 20\n"), folder / "both")
     run_here(
-        tiny_config(folder, STUDY.replace("certificate_plans: 60", "certificate_cuts: 20")),
+        tiny_config(folder, STUDY.replace("certificate_plans: 20", "certificate_cuts: 20")),
         folder / "cut",
     )
     (_, both), (cut_share, cut) = share_of(folder / "both"), share_of(folder / "cut")
@@ -88,8 +88,8 @@ def test_more_trials_end_as_if_there_had_been_so_many_from_the_start(folder: Pat
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("plans: 60", "plans: -1", "certificate_plans"),
-        ("plans: 60", "plans: many", "certificate_plans"),
+        ("plans: 20", "plans: -1", "certificate_plans"),
+        ("plans: 20", "plans: many", "certificate_plans"),
         ("fusion: joint", "fusion: none", "the planner is none; set software.fusion: joint"),
         ("fusion: joint", "fusion: casco", "the planner is casco"),
     ],

@@ -27,7 +27,7 @@ from ...cases.sweeps import sweep
 #: certificates and a model of the results; halving in brackets decides with others' costs
 MODEL = (
     TINY.replace("{name: random}", "{name: mobo, initial: 4}")
-    .replace("trials: 10", "trials: 16")
+    .replace("trials: 10", "trials: 12")
     .replace("batch_size: 6", "batch_size: 4")
 )
 BRACKETS = MODEL.replace("name: msh", "name: brackets")
@@ -85,7 +85,7 @@ def test_neither_the_order_of_results_nor_interruptions_change_a_byte(
     # each time that it goes on, it proves and learns again: a few stops, and then to the end
     for attempt, tasks in enumerate((3, 15, 10**9)):
         run_in_any_order(config, tmp_path / "stopped", seed=attempt, tasks=tasks)
-    assert len(read_trials(tmp_path / "stopped")) == 16, "it has ended by now"
+    assert len(read_trials(tmp_path / "stopped")) == 12, "it has ended by now"
     assert files(tmp_path / "shuffled") == files(tmp_path / "run")
     assert files(tmp_path / "stopped") == files(tmp_path / "run")
 
@@ -104,7 +104,7 @@ def test_batches_overlap_and_none_is_proposed_twice(
     assert late == overlap
     trials = read_trials(tmp_path / "run")
     points = {str(sorted(trial.point.items())) for trial in trials if trial.point}
-    assert len(points) == len(trials) == 16
+    assert len(points) == len(trials) == 12
 
 
 @given(st.integers(1, 9), st.lists(st.integers(1, 6), max_size=8))
@@ -184,6 +184,6 @@ def test_workers_come_while_designs_are_proposed_and_go_before_the_last_proof(
         run_study(study, store, executor, Unwatched())
     assert executor.came[0] == 0
     # held-out networks are work as well
-    assert executor.went == ([] if validation else [16])
+    assert executor.went == ([] if validation else [12])
     run_here(config, tmp_path / "alone")
     assert files(folder) == files(tmp_path / "alone")

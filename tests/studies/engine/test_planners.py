@@ -63,7 +63,7 @@ def test_a_study_with_a_planner_runs_and_resumes(planner: str, tmp_path: Path) -
 
 def test_plans_and_mappings_share_a_budget_by_one_line(tmp_path: Path) -> None:
     """It goes on where it was stopped, and says on what it went."""
-    text = SMALL.replace("first_budget: 2", "first_budget: 20").replace(
+    text = SMALL.replace("first_budget: 2", "first_budget: 10").replace(
         "[tiny_cnn]", "[tiny_mobile]"
     )
     text = text.replace("software: {", "software: {budget: shared, ").replace("random,", "auto,")
@@ -81,4 +81,4 @@ def test_plans_and_mappings_share_a_budget_by_one_line(tmp_path: Path) -> None:
     assert found["edp_js"] == winner.networks["tiny_mobile"].edp_js
     console = Console(file=StringIO(), width=120)
     show_trial(tmp_path / "whole", str(winner.number), False, console)
-    assert "search budget of 140 units: " in console.file.getvalue()
+    assert "search budget of 70 units: " in console.file.getvalue()

@@ -15,8 +15,11 @@ from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.trial import Trial
 
 from ...cases.studies import archloom, run_here, tiny_config
-from ...contracts.problems import SMALL_TEMPLATE
+from ...contracts.problems import SMALL_TEMPLATE as LARGER_TEMPLATE
 from .test_exact_mode import measured_all
+
+#: 72 designs: those with one PE along an axis are left out, and so is a size of the buffer
+SMALL_TEMPLATE = LARGER_TEMPLATE.replace("[1, 2, 4, 8]", "[2, 4, 8]")
 
 AGAIN = """\
 seed: 5

@@ -1,4 +1,4 @@
-"""A study of networks that share a chip: 16 designs, the same on any number of workers, and cut
+"""A study of networks that share a chip: 10 designs, the same on any number of workers, and cut
 anywhere; and its figures wherever a study is shown."""
 
 import csv
@@ -41,7 +41,7 @@ constraints: {goodput_per_s: 500}
 pick: {name: lexicographic, order: [goodput], tolerance: 0.05}
 optimizer: {name: mobo, initial: 4}
 halving: {name: msh, rounds: 2, first_budget: 1}
-trials: 16
+trials: 10
 batch_size: 4
 logical_workers: 3
 software: {fusion: joint, mapping: local, mapping_evaluations: 200}
@@ -65,7 +65,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_trial_has_figures_of_all_tenants(finished: Path) -> None:
     trials = read_trials(finished)
-    assert len(trials) == 16
+    assert len(trials) == 10
     assert {trial.state for trial in trials} == {"complete", "stopped"}
     for trial in trials:
         assert sorted(trial.values) == sorted(NAMES)
@@ -118,7 +118,7 @@ def test_its_front_comes_with_a_certificate_and_is_shown_everywhere(finished: Pa
 
 def test_other_tenants_are_another_ruler(finished: Path, tmp_path: Path) -> None:
     """Goodput in other shares is not the same figure: nothing is learned from it, or compared."""
-    text = SERVING.replace("share: 2", "share: 4").replace("trials: 16", "trials: 1")
+    text = SERVING.replace("share: 2", "share: 4").replace("trials: 10", "trials: 1")
     text += f"start_from: [{{study: {finished}, most: 1}}]\n"
     out = said("run", serving_study(tmp_path, text), "--out", tmp_path / "other")
     assert "0 results used for learning, since tenants differ" in out

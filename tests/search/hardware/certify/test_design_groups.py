@@ -34,13 +34,15 @@ def test_no_design_is_above_what_it_costs(goals: str, tmp_path: Path) -> None:
     boxes.hold_against(front)
     own = np.array([c.values for c in every])
     open_ = np.flatnonzero(~dominated_by(front, own))
+    # those that were searched, and a fifth of the others: each takes a second or so at the end
+    open_ = np.array([row for n, row in enumerate(open_) if every[row].key in found or n % 5 == 0])
     points, corner = [every[n].point for n in open_], (2.0 * front.max(axis=0)).tolist()
 
     def groups() -> DesignGroups:
         return boxes.groups(points, own[open_], corner)
 
     before, missing = groups().least, np.inf
-    for most in (1, 10, 100, 1000):
+    for most in (1, 10, 1000):
         told: list[int] = []
         bounded, again = groups(), groups()
         assert bounded.bound_plans(PlanSpaces(), most, told.append) == sum(told) <= most

@@ -94,8 +94,16 @@ def test_the_best_is_that_of_all_mappings(block: int) -> None:
     assert proven > 7
 
 
-@pytest.mark.parametrize("name", ["stage3.0.shortcut", "stage4.0.shortcut"])
-@pytest.mark.parametrize("design", ["eyeriss", "casco_edge"])
+@pytest.mark.parametrize(
+    ("name", "design"),
+    [
+        ("stage3.0.shortcut", "eyeriss"),
+        ("stage4.0.shortcut", "eyeriss"),
+        ("stage4.0.shortcut", "casco_edge"),
+        # it takes as long as all others
+        pytest.param("stage3.0.shortcut", "casco_edge", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_layers_of_a_network_are_proven(name: str, design: str) -> None:
     problem = layer(name, "resnet18", edge() if design == "casco_edge" else preset(design))
     usual = mapped(problem, 100_000)
