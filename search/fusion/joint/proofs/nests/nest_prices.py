@@ -67,7 +67,7 @@ class _Branch(NamedTuple):
     rest_used: Floats  # [t + 1, m], words in use at the least for the others
     rest: Floats  # [t + 1, 2], energy and words of the others at the least
     rest_parts: Floats  # [t + 1, 2, loops], words of the others there at the least
-    busy: Floats  # [2, m], cycles of each member, and those with what streams to it
+    busy: Floats  # [m], cycles of each member
 
 
 @allocating
@@ -83,7 +83,7 @@ def _branch(operands: int, members: int, loops: int) -> _Branch:
         np.zeros((operands + 1, members)),
         np.zeros((operands + 1, 2)),
         np.zeros((operands + 1, 2, loops)),
-        np.zeros((2, members)),
+        np.zeros(members),
     )
 
 
@@ -170,18 +170,20 @@ def _bound(
     for m in range(work.used.shape[1]):
         if work.used[t, m] + work.rest_used[t, m] > buffer.capacity:
             return inf
-        work.busy[0, m] = options.layer_cycles[m, cell] + work.later[t, m]
-        work.busy[1, m] = max(work.busy[0, m], work.passing[t, m] / buffer.rate)
-        busy += work.busy[1, m]
+        own = options.layer_cycles[m, cell] + work.later[t, m]
+        work.busy[m] = max(own, work.passing[t, m] / buffer.rate)
+        busy += work.busy[m]
     cycles = max(busy, (work.spent[t, 1] + work.rest[t, 1]) / buffer.rate)
-    cycles = max(cycles, _apart(ends, buffer, cell, work, t))
+    cycles = max(cycles, _apart(options, ends, buffer, cell, work, t))
     energy = options.base_pj[cell] + work.spent[t, 0] + work.rest[t, 0]
     least: float = weights.energy * (energy + buffer.leakage_pj * cycles) + weights.cycles * cycles
     return least
 
 
 @helper
-def _apart(ends: LoopEnds, buffer: NestBuffer, cell: int, work: _Branch, t: int) -> float:
+def _apart(
+    options: StayOptions, ends: LoopEnds, buffer: NestBuffer, cell: int, work: _Branch, t: int
+) -> float:
     """Cycles at the least of the ends of a loop and of what is between them, one after the other
     (docs/explanation/bounds_proofs.md, lemma 24)."""
     most = 0.0
@@ -189,10 +191,11 @@ def _apart(ends: LoopEnds, buffer: NestBuffer, cell: int, work: _Branch, t: int)
         cycles = 0.0
         for part in range(2):
             busy = 0.0
-            for m in range(work.busy.shape[1]):
+            for m in range(len(work.busy)):
                 share = ends.members[part, at, m, cell]
-                # what streams to a member does so in all of its iterations
-                busy += share * work.busy[1 if share == 1.0 else 0, m]
+                # sums are not read again in equal parts, nor need anything stream so
+                whole = work.busy[m] if share == 1.0 else options.layer_cycles[m, cell]
+                busy += share * whole
             words = work.parts[t, part, at] + work.rest_parts[t, part, at]
             cycles += max(busy, words / buffer.rate)
         most = max(most, cycles)
