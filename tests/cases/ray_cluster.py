@@ -20,7 +20,7 @@ from typing import IO, Final, Self
 PORT: Final = 6379
 
 #: seconds that anything of a cluster may take, on a machine with other work
-PATIENCE_S: Final = 120.0
+PATIENCE_S: Final = 300.0
 
 #: Ray sees after seconds, not minutes, that a node or its head has gone
 _HASTY: Final = {
