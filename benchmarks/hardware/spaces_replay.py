@@ -8,7 +8,8 @@ mappings that trade energy against latency:
     python benchmarks/hardware/spaces_replay.py
     python benchmarks/hardware/spaces_replay.py --optimizers mobo_loose qnehvi --seeds 2
 
-``mobo`` has the options of the study files, ``mobo_loose`` finds designs by loose bounds. For each
+``mobo`` has the options of the study files, ``mobo_loose`` finds designs by loose bounds;
+``--evaluations`` is another effort for each mapping than that of the studies. For each
 space it prints medians and ranges over seeds of the trials after which an optimizer has 95% of the
 hypervolume of all designs that are remembered (logarithms; the corner lies a tenth above the worst
 values of their front), shares of it after some trials, and CPU-seconds of proposals in percent of
@@ -80,7 +81,9 @@ class Replay:
             config = replace(config, software=software)
         self._config = config
         self._study = prepare(self._config, self._config.space)
-        self._path = out / f"{space}.designs.jsonl"
+        # designs that were measured with another effort are others
+        effort = "" if evaluations is None else f".{evaluations}"
+        self._path = out / f"{space}{effort}.designs.jsonl"
         text = self._path.read_text() if self._path.exists() else ""
         self.known = {key: Measured(*found) for key, *found in map(json.loads, text.splitlines())}
 

@@ -58,6 +58,7 @@ class _Branch(NamedTuple):
     """One size of tiles, and where its search stands."""
 
     order: Ints  # [t], operands in the order in which they are decided
+    most: Floats  # [t], words of the buffer that each takes at the most
     chosen: Ints  # [t + 1], an option of each operand
     used: Floats  # [t + 1, m], words in use with what the first operands hold
     passing: Floats  # [t + 1, m], words that stream to each member
@@ -74,6 +75,7 @@ class _Branch(NamedTuple):
 def _branch(operands: int, members: int, loops: int) -> _Branch:
     return _Branch(
         np.zeros(operands, np.int64),
+        np.zeros(operands),
         np.zeros(operands + 1, np.int64),
         np.zeros((operands + 1, members)),
         np.zeros((operands + 1, members)),
@@ -96,10 +98,11 @@ def _prepare(options: StayOptions, ends: LoopEnds, cell: int, work: _Branch) -> 
     """
     operands, members = len(options.begin) - 1, work.used.shape[1]
     for t in range(operands):
+        work.most[t] = 0.0
+        for option in range(options.begin[t], options.begin[t + 1]):
+            work.most[t] = max(work.most[t], options.held[option, cell])
         at = t
-        while at > 0 and _most_held(options, cell, work.order[at - 1]) < _most_held(
-            options, cell, t
-        ):
+        while at > 0 and work.most[work.order[at - 1]] < work.most[t]:
             work.order[at] = work.order[at - 1]
             at -= 1
         work.order[at] = t
@@ -122,15 +125,6 @@ def _prepare(options: StayOptions, ends: LoopEnds, cell: int, work: _Branch) -> 
                 for option in range(begin, end):
                     words = min(words, ends.words[part, at, option, cell])
                 work.rest_parts[t, part, at] = work.rest_parts[t + 1, part, at] + words
-
-
-@helper
-def _most_held(options: StayOptions, cell: int, t: int) -> float:
-    """Words of the buffer that an operand takes at the most."""
-    most = 0.0
-    for option in range(options.begin[t], options.begin[t + 1]):
-        most = max(most, options.held[option, cell])
-    return most
 
 
 @helper
