@@ -118,8 +118,9 @@ def later_sums_pj(hardware: Hardware, zeros: Sparsity, staged: Residency) -> flo
     beside what bounds of a part that begins them count.
 
     Each level that must keep results reads a sum at its first touch too, and but for the one where
-    they live it is filled with it (:func:`archloom.evaluators.loopnest.kernel.add_to_sums`). Some
-    instance of each does so for each word.
+    they live it is filled with it
+    (:func:`archloom.evaluators.loopnest.kernel.begin_sums_before`). Some instance of each does so
+    for each word.
     """
     design, prices = design_and_prices(hardware, zeros, staged)
     home, total = int(design.top[OUTPUTS]), 0.0

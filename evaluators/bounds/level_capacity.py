@@ -128,6 +128,7 @@ def design_of(setup: KernelInputs) -> Design:
         top=setup.top,
         alone=int(setup.fanout[-1, 0]) * int(setup.fanout[-1, 1]) == 1,
         strict=False,
+        begun=bool(setup.begun),
     )
 
 

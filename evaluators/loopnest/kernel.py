@@ -264,6 +264,8 @@ def evaluate_one(
         for d in range(8):
             instances *= spread[level, d]
     _count(setup, loops, keep, steps, found)
+    if setup.begun:
+        begin_sums_before(found.counts, keep, setup.top[OUTPUTS])
     energy, chip, dram = _price(setup, keep, found)
     macs = 1.0
     for d in range(8):
@@ -286,29 +288,13 @@ def _with_array(setup: KernelInputs, loops: Ints, keep: Flags, steps: int, chip:
     return chip
 
 
-@compiled(brief=True)
-def add_to_sums(
-    setup: KernelInputs, loops: Ints, keep: Flags, found: Workspace
-) -> tuple[float, float]:
-    """Count a nest that adds to partial sums which were begun before.
-
-    What :func:`evaluate_one` left in ``found`` becomes what such a nest moves: it reads each sum
-    at its first touch too, and fetches it from above (Parashar et al., ISPASS 2019: only the first
-    touch of all is elided). Returns the cycles of everything on chip and of DRAM.
-    """
-    begin_sums_before(found.counts, keep, setup.top[OUTPUTS])
-    steps = 1
-    for level in range(loops.shape[0]):
-        for d in range(8):
-            steps *= loops[level, TEMPORAL, d]
-    _, chip, dram = _price(setup, keep, found)
-    work = dram_work(setup.extras, setup, keep, found, dram)
-    return _with_array(setup, loops, keep, steps, chip), work.cycles
-
-
 @helper
 def begin_sums_before(counts: Ints, keep: Flags, top: int) -> None:
-    """Count in ``counts[L, 3, 3]`` the first touches of results that were elided."""
+    """Count in ``counts[L, 3, 3]`` the first touches of results that were elided.
+
+    A nest that adds to sums which were begun before reads each of them at its first touch too, and
+    fetches it from above (Parashar et al., ISPASS 2019: only the first touch of all is elided).
+    """
     for level in range(top + 1):
         if keep[level, OUTPUTS]:
             touched = counts[level, OUTPUTS, UPDATES] - counts[level, OUTPUTS, READS]

@@ -63,6 +63,7 @@ class KernelInputs(NamedTuple):
         top: int64[3], the outermost level that takes part for a tensor: DRAM, or the buffer for an
             operand that lives there whole.
         staged: uint8[3], whether an operand lives in the buffer.
+        begun: 1 if partial sums were begun before, so that their first touch is read, too; else 0.
 
     Limits:
         allowed, optional: uint8[L, 3], whether a level may keep a tensor, and may leave it out.
@@ -117,6 +118,7 @@ class KernelInputs(NamedTuple):
     unit: Ints
     top: Ints
     staged: NDArray[np.uint8]
+    begun: int
     multicast: NDArray[np.uint8]
     across: Ints
     read_pj: Floats
@@ -209,6 +211,7 @@ def unlimited(bounds: Ints, window: Ints, levels: int) -> KernelInputs:
         unit=words,
         top=np.full(3, levels - 1, np.int64),
         staged=np.zeros(3, np.uint8),
+        begun=0,
         multicast=flags,
         across=np.tile(np.arange(8), (levels, 2, 1)),
         read_pj=free,

@@ -13,7 +13,7 @@ from archloom.space.workload import TENSORS, WEIGHTS
 from ..arrays import Flags, Ints
 from .data_reuse import TEMPORAL
 from .imperfect import imperfect_cost
-from .kernel import VALID, add_to_sums, evaluate_one
+from .kernel import VALID, evaluate_one
 from .kernel_inputs import (
     FILLS,
     READS,
@@ -122,7 +122,7 @@ def added_cost(problem: MappingProblem, cost: LayerCost) -> LayerCost:
     # of padded loops all runs, of others what lies inside the bounds
     all_runs = prod(factors) == cost.operations
     nest = replace(problem, bounds=factors) if all_runs else replace(problem, loop_bounds=factors)
-    found = _cost(nest, cost.mapping, begun=True)
+    found = _cost(replace(nest, begun=True), cost.mapping)
     gap = inf
     if cost.gap_percent < inf and min(cost.dynamic_pj, cost.latency_cycles) > 0:
         # no mapping adds to sums for less than it begins them: so far is this one above that,
@@ -133,22 +133,19 @@ def added_cost(problem: MappingProblem, cost: LayerCost) -> LayerCost:
     return replace(found, mapping=cost.mapping, gap_percent=gap)
 
 
-def _cost(problem: MappingProblem, mapping: Mapping, *, begun: bool = False) -> LayerCost:
-    """Return the breakdown of a mapping, of which sums were ``begun`` before or not."""
+def _cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     if mapping.factors != problem.covered:
         raise ValueError(
             f"mapping covers {mapping.factors}, must cover the layer's loops {problem.covered}"
         )
     if problem.covered != problem.bounds:
-        return _imperfect_layer(problem, trimmed(mapping, problem.bounds), begun=begun)
+        return _imperfect_layer(problem, trimmed(mapping, problem.bounds))
     setup = setup_for(problem, mapping)
     loops, keep = mapping.arrays()
     found = new_workspace(len(problem.hardware.levels))
     status, _, chip, dram = evaluate_one(setup, loops, keep, found)
     if status != VALID:
         raise _misfit(problem, status)
-    if begun:
-        chip, dram = add_to_sums(setup, loops, keep, found)
     energy = energy_by_level(setup, loops, keep, found, max(chip, dram))
     total = found.counts * found.used[:, None, None]
     return _layer_cost(problem, mapping, total, energy, chip, dram)
@@ -173,9 +170,9 @@ def _check_holders(problem: MappingProblem, mapping: Mapping) -> None:
                 )
 
 
-def _imperfect_layer(problem: MappingProblem, mapping: Mapping, *, begun: bool) -> LayerCost:
+def _imperfect_layer(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     setup = setup_for(problem, mapping)._replace(bounds=np.array(problem.bounds, np.int64))
-    cost = imperfect_cost(setup, *mapping.arrays(), begun=begun)
+    cost = imperfect_cost(setup, *mapping.arrays())
     if cost.status != VALID:
         raise _misfit(problem, cost.status)
     cycles = (cost.chip_cycles, cost.dram_cycles)

@@ -45,6 +45,8 @@ class MappingProblem:
         row_words: learned weights of one output channel, where the hardware packs them; else 0.
         cycle_pj: what a cycle counts in the objective besides the leakage of the chip: the energy
             that a plan would spend to be a cycle faster. It is no part of the cost.
+        begun: whether it adds to partial sums that were begun before, whose first touch is read
+            and fetched like all others.
 
     Raises:
         ValueError: numbers that are no sizes or shares, a staged operand on hardware without a
@@ -67,6 +69,7 @@ class MappingProblem:
     weights: tuple[float, float] = (1.0, 1.0)
     row_words: int = 0
     cycle_pj: float = 0.0
+    begun: bool = False
 
     def __post_init__(self) -> None:
         # each line takes for granted what the one before it found right
@@ -115,6 +118,8 @@ class MappingProblem:
             special = (*special, ("row_words", self.row_words))
         if self.cycle_pj:
             special = (*special, ("cycle_pj", self.cycle_pj))
+        if self.begun:
+            special = (*special, ("begun", True))
         return repr((self.bounds, *window, self.staged, self.free_words, *special))
 
     @cached_property
@@ -142,7 +147,8 @@ class MappingProblem:
         buffer = self.hardware.fusion_level
         if self.free_words is not None and buffer is not None:
             own["shared"][buffer] = self.free_words * own["unit"][buffer, INPUTS]
-        return same._replace(leakage_pj=same.leakage_pj + self.cycle_pj, **own)
+        own |= {"leakage_pj": same.leakage_pj + self.cycle_pj, "begun": int(self.begun)}
+        return same._replace(**own)
 
     def impossible(self) -> Infeasible | None:
         """Return why not even the smallest tiles fit, with bytes and remedies, or which

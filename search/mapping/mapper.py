@@ -7,16 +7,29 @@ seed), so a memo never changes a result.
 from collections.abc import Mapping as Dict
 from dataclasses import replace
 from math import inf
+from typing import Final
 
 from archloom.evaluators.fusion import ProblemMapper
-from archloom.evaluators.loopnest import LayerCost, MappingProblem, mapped_cost
+from archloom.evaluators.loopnest import LayerCost, MappingProblem, added_cost, mapped_cost
 from archloom.space import Infeasible
 from archloom.space.mapping import UNCONSTRAINED, Mapping, MappingConstraints
 
 from ..seeds import derived_seed
 from .factorization import gap_percent, nest_of, nests, objective, shares
-from .imperfect import FURTHER, Imperfect, best_further, best_imperfect, ends
+from .imperfect import (
+    FURTHER,
+    NEARBY,
+    Imperfect,
+    best_further,
+    best_imperfect,
+    best_nearby,
+    ends,
+)
 from .protocol import AnyMappingSearch, PaddedMapping
+
+#: percent of its objective that a mapping which adds to sums may be above its bound, before it is
+#: looked for from another start (ours)
+_FAR: Final = 20.0
 
 
 class Mapper:
@@ -71,6 +84,8 @@ class Mapper:
         impossible = problem.impossible()
         if impossible is not None:
             return impossible
+        if problem.begun:
+            return self._adding(problem, key)
         if self._factors == "padded":
             seed = derived_seed(self._seed, problem.key)
             padded = self._search.best_padding(problem, self._evaluations, seed)
@@ -92,6 +107,31 @@ class Mapper:
             return best
         # a proof of one nest says nothing of others that the loops might be padded to
         return replace(best, gap_percent=gap_percent(problem, best))
+
+    def _adding(self, problem: MappingProblem, key: str) -> LayerCost | Infeasible:
+        """Return the best mapping found of a tile that adds to sums: it reads each of them once
+        more than one that begins them, and often wants other tiles inside."""
+        begins = replace(problem, begun=False)
+        if self.ended(begins):
+            self._ended.add(key)
+        found = self._added(problem, begins)
+        if isinstance(found, Infeasible) or found.gap_percent <= _FAR:
+            return found
+        # where it is far from its bound, the fastest one is another start
+        other = self._added(problem, replace(begins, weights=(0.0, 1.0)))
+        assert not isinstance(other, Infeasible), "what one objective maps, others do as well"
+        return min(found, other, key=lambda cost: objective(problem, cost))
+
+    def _added(self, problem: MappingProblem, begins: MappingProblem) -> LayerCost | Infeasible:
+        """Return the best mapping of a tile that adds to sums near that of one that begins them."""
+        first = self(begins)
+        if isinstance(first, Infeasible):
+            return first
+        cost = added_cost(problem, replace(first, gap_percent=inf))
+        cost = replace(cost, gap_percent=gap_percent(problem, cost))
+        if self._factors != "imperfect":
+            return cost
+        return best_nearby(problem, cost, max(1, self._evaluations // NEARBY))
 
     def _imperfect(self, problem: MappingProblem, key: str) -> LayerCost:
         seed = derived_seed(self._seed, key)
@@ -169,6 +209,9 @@ class RecordedMapper:
         """Return the cost of the recorded mapping."""
         key = short_key(problem.key)
         text = self._mappings.get(key)
+        if text is None and problem.begun:
+            # up to version 0.1.0 what adds to sums had the mapping of what begins them
+            return added_cost(problem, self(replace(problem, begun=False)))
         if text is None:
             raise ValueError(f"no mapping was recorded for {problem.key}")
         mapping = Mapping.from_text(text)

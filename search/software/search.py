@@ -14,7 +14,7 @@ from archloom.evaluators.loopnest import LayerCost, MappingProblem
 from archloom.search.budget import Curve
 from archloom.search.fusion import FusionSearch, FusionState, MemoizedPlanEvaluator
 from archloom.search.mapping import FACTORS, Mapper, RecordedMapper
-from archloom.search.mapping.imperfect import best_nearby
+from archloom.search.mapping.imperfect import NEARBY, best_nearby
 from archloom.search.registry import FUSION_SEARCHES, MAPPING_SEARCHES, RENAMED, renamed
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan, layer_by_layer
@@ -36,10 +36,6 @@ from .trade_offs import trade_offs
 
 #: what a unit of a trial's budget buys
 BUDGETS: Final = ("plans", "shared")
-
-#: one of so many evaluations goes to mappings near one that was found, where outcomes trade energy
-#: against latency; on the spaces of examples/spaces a descent ends after some 1,500
-_NEARBY: Final = 10
 
 #: searches that a process remembers, some 2 to 8 MB each: those of two networks on eight designs of
 #: a batch and on the preset beside it. One that it has forgotten is walked to again.
@@ -185,7 +181,7 @@ def _trade_offs(
     def nearby(problem: MappingProblem, cost: LayerCost) -> LayerCost:
         if task.settings.factors != "imperfect" or task.settings.constraints != UNCONSTRAINED:
             return cost
-        return best_nearby(problem, cost, evaluations // _NEARBY)
+        return best_nearby(problem, cost, evaluations // NEARBY)
 
     others = trade_offs([*searched.values()], mapper, nearby)
     return tuple(

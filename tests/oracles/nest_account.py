@@ -236,13 +236,14 @@ class Books:
             staged=staged,
             free_words=self.left[run.member],
             density=layer.density,
+            begun=bool(run.found),
         )
         cost = self.mapper(problem)
         if isinstance(cost, Infeasible) or not run.found:
             return cost
-        if problem.key not in self.walks:
-            self.walks[problem.key] = going_on(problem, cost, self.prices)
-        walked, begun = self.walks[problem.key]
+        if problem not in self.walks:
+            self.walks[problem] = going_on(problem, cost, self.prices)
+        walked, begun = self.walks[problem]
         # of padded loops all runs
         right = begun == run.found or cost.operations > problem.macs
         assert right, f"{layer.name}: goes on with {begun} sums, {run.found} are there"

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from archloom.evaluators.loopnest import LayerCost, MappingProblem, added_cost, vector_cost
+from archloom.evaluators.loopnest import LayerCost, MappingProblem, vector_cost
 from archloom.space import Infeasible
 from archloom.space.fusion import STREAMED
 from archloom.space.hardware import Hardware
@@ -109,15 +109,12 @@ def tile_cost(
     left: int | None,
     mapper: ProblemMapper,
 ) -> LayerCost | Infeasible:
-    """Evaluate a member on a tile; one that adds to sums is mapped as one that begins them."""
+    """Evaluate a member on a tile."""
     problem = tile_problem(walk, m, kind.tile, hardware, left)
     if not isinstance(problem, MappingProblem):
         assert not kind.adds, "no loop runs over what a vector operator adds up"
         return problem()
-    cost = mapper(problem)
-    if kind.adds and not isinstance(cost, Infeasible):
-        return added_cost(problem, cost)
-    return cost
+    return mapper(replace(problem, begun=kind.adds))
 
 
 def tile_problem(

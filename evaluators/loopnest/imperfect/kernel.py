@@ -87,24 +87,19 @@ def imperfect_room(levels: int) -> ImperfectRoom:
     return ImperfectRoom(cum, spread, modes, *figures, instances, outwards, moves)
 
 
-def imperfect_cost(
-    setup: KernelInputs, loops: Ints, keep: Flags, *, begun: bool = False
-) -> ImperfectCost:
+def imperfect_cost(setup: KernelInputs, loops: Ints, keep: Flags) -> ImperfectCost:
     """Return the cost of a mapping whose factors cover at least the bounds.
 
     Args:
         setup: kernel inputs with the true loop bounds.
         loops: int64[L, 4, 8], as in :mod:`archloom.evaluators.loopnest.kernel`.
         keep: uint8[L, 3].
-        begun: whether its partial sums were begun before.
 
     Raises:
         ValueError: a dimension of which the factors cover less than its bound.
     """
     room = imperfect_room(loops.shape[0])
     status, *figures = evaluate_imperfect(setup, loops, keep, room)
-    if begun and status == VALID:
-        figures = list(add_to_cut_sums(setup, loops, keep, room))
     if (room.cum[-1] < setup.bounds).any():
         covered, bounds = room.cum[-1].tolist(), setup.bounds.tolist()
         raise ValueError(f"factors cover {covered}, the loops are {bounds}")
@@ -275,7 +270,10 @@ def _figures(
     for level in range(levels):
         used[level] = volume(nest, ALL_DIMS, 0, level)
     for others in (FIRST, EVERY):
-        _count(setup, nest, keep, others, totals if others == EVERY else busiest)
+        counts = totals if others == EVERY else busiest
+        _count(setup, nest, keep, others, counts)
+        if setup.begun:
+            begin_sums_before(counts, keep, setup.top[OUTPUTS])
     return _priced(setup, nest, keep, room)
 
 
@@ -342,19 +340,3 @@ def evaluate_imperfect(
     nest = Nest(loops, room.cum, room.spread, setup.bounds, setup.window, room.modes)
     dynamic, chip, dram = _figures(setup, nest, keep, room)
     return VALID, dynamic, chip, dram
-
-
-@compiled(brief=True)
-def add_to_cut_sums(
-    setup: KernelInputs, loops: Ints, keep: Flags, room: ImperfectRoom
-) -> tuple[float, float, float]:
-    """Count a nest that adds to partial sums which were begun before, from what
-    :func:`evaluate_imperfect` left in ``room``; see
-    :func:`archloom.evaluators.loopnest.kernel.add_to_sums`.
-
-    Returns the dynamic energy in pJ, the cycles of everything on chip and those of DRAM.
-    """
-    begin_sums_before(room.totals, keep, setup.top[OUTPUTS])
-    begin_sums_before(room.busiest, keep, setup.top[OUTPUTS])
-    nest = Nest(loops, room.cum, room.spread, setup.bounds, setup.window, room.modes)
-    return _priced(setup, nest, keep, room)

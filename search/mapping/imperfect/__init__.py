@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         best_further as best_further,
         ends as ends,
     )
-    from .nearby import best_nearby as best_nearby
+    from .nearby import NEARBY as NEARBY, best_nearby as best_nearby
     from .on_mesh.settle import LOOKS as LOOKS, load_kernels as load_kernels, settled as settled
     from .search import Imperfect as Imperfect, best_imperfect as best_imperfect
 else:

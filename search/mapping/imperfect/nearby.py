@@ -35,6 +35,10 @@ _ALL_CHANGES: Final = _CHANGES + 2
 #: factors that are tried on an axis: so many from 1 on, and as many parts of the bound
 _FEW: Final = 3
 
+#: one of so many evaluations of a mapping goes to mappings near one that was found, where that is
+#: looked at at all; on the spaces of examples/spaces a descent ends after some 1,500
+NEARBY: Final = 10
+
 #: difference of two scores (ln) that is more than rounding
 BETTER: Final = 1e-9
 

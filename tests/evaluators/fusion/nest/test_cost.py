@@ -34,16 +34,16 @@ class WordMapper:
     has the words for that."""
 
     def __init__(self) -> None:
-        self._memo: dict[str, LayerCost | Infeasible] = {}
+        self._memo: dict[MappingProblem, LayerCost | Infeasible] = {}
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
-        if problem.key not in self._memo:
+        if problem not in self._memo:
             level = -2 if all(problem.staged) else -1
             try:
-                self._memo[problem.key] = mapped_cost(problem, word_by_word(problem, level))
+                self._memo[problem] = mapped_cost(problem, word_by_word(problem, level))
             except ValueError:
-                self._memo[problem.key] = Infeasible("no_mapping", "", 1, 0, "", "")
-        return self._memo[problem.key]
+                self._memo[problem] = Infeasible("no_mapping", "", 1, 0, "", "")
+        return self._memo[problem]
 
 
 class DrawnMapper(WordMapper):
@@ -52,17 +52,17 @@ class DrawnMapper(WordMapper):
 
     def __init__(self) -> None:
         super().__init__()
-        self._drawn: dict[str, LayerCost | Infeasible] = {}
+        self._drawn: dict[MappingProblem, LayerCost | Infeasible] = {}
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
         plain = super().__call__(problem)
         if isinstance(plain, Infeasible) or problem.macs > 1000:
             return plain
-        if problem.key not in self._drawn:
+        if problem not in self._drawn:
             seed = derived_seed(problem.key)
             mapper = Mapper(RandomMapping(), 1 + seed % 5, seed, ("exact", "padded")[seed % 2])
-            self._drawn[problem.key] = mapper(problem)
-        return self._drawn[problem.key]
+            self._drawn[problem] = mapper(problem)
+        return self._drawn[problem]
 
 
 MAPPER = WordMapper()

@@ -101,7 +101,7 @@ def test_later_parts_of_sums_are_those_of_the_walked_nest(seed):
     for _ in range(130):
         nest, bounds = draw(rng, 80)
         setup, _ = clipped(nest, bounds)
-        cost = imperfect_cost(setup, *arrays(nest), begun=True)
+        cost = imperfect_cost(setup._replace(begun=1), *arrays(nest))
         totals, busiest = expected = oracle.count(nest, bounds, begun=True)
         assert cost.totals.tolist() == totals.tolist(), (nest, bounds)
         assert cost.busiest.tolist() == busiest.tolist(), (nest, bounds)
