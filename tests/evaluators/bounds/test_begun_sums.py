@@ -7,6 +7,7 @@ import pytest
 from archloom.evaluators.arrays import Floats
 from archloom.evaluators.bounds.layer import design_and_prices, nest_arrays
 from archloom.evaluators.bounds.layer_kernel import layer_costs
+from archloom.evaluators.bounds.level_capacity import design_of
 from archloom.evaluators.bounds.rounding import evaluation_pj
 from archloom.evaluators.loopnest.layer_cost import added_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
@@ -21,8 +22,8 @@ from ...cases.sweeps import sweep
 
 def bounds_of(problem: MappingProblem, begun: bool) -> Floats:
     """Return the least energy and cycles, whether sums were begun or not."""
-    design, prices = design_and_prices(problem.hardware, problem.sparsity, problem.staged)
-    design = design._replace(strict=True, begun=begun)
+    _, prices = design_and_prices(problem.hardware, problem.sparsity, problem.staged)
+    design = design_of(replace(problem, begun=begun).setup)._replace(strict=True)
     found: Floats = layer_costs(design, prices, *(part[None] for part in nest_arrays(problem)))[0]
     return found
 
@@ -36,8 +37,9 @@ def added(problem: MappingProblem) -> list[tuple[float, float]]:
             aim = replace(problem, weights=weights)
             cost = search(aim)
             if not isinstance(cost, Infeasible):
-                later = added_cost(aim, cost)
-                found.append((later.dynamic_pj, later.latency_cycles))
+                for later in (added_cost(aim, cost), search(replace(aim, begun=True))):
+                    assert not isinstance(later, Infeasible)
+                    found.append((later.dynamic_pj, later.latency_cycles))
     return found
 
 
