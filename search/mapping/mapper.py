@@ -127,8 +127,11 @@ class Mapper:
         first = self(begins)
         if isinstance(first, Infeasible):
             return first
+        assert first.mapping is not None
         cost = added_cost(problem, replace(first, gap_percent=inf))
-        cost = replace(cost, gap_percent=gap_percent(problem, cost))
+        # who looks for the problem of a mapping tells the two apart
+        own = replace(first.mapping)
+        cost = replace(cost, mapping=own, gap_percent=gap_percent(problem, cost))
         if self._factors != "imperfect":
             return cost
         return best_nearby(problem, cost, max(1, self._evaluations // NEARBY))

@@ -7,7 +7,7 @@ of the plan are below. Lines of some prices bound the product of energy and late
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from archloom.evaluators.bounds import PlanParts, TileRuns, plan_parts
@@ -150,9 +150,7 @@ class _Listed:
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
         """Return what the mapper returns."""
         cost = self._mapper(problem)
-        if isinstance(cost, LayerCost) and cost.mapping is not None:
-            # two problems may have one mapping
-            cost = replace(cost, mapping=replace(cost.mapping))
+        if isinstance(cost, LayerCost):
             self.problems[id(cost.mapping)] = problem
             self._alive.append(cost)
         return cost

@@ -284,6 +284,11 @@ def _mappings(network: Details) -> Iterator[str]:
         "on the mesh).\nBehind each layer: whether the EDP of the mapping is proven optimal, or "
         "how far it may be above the optimum."
     )
+    if any("nest" in group for group in network["groups"]):
+        yield (
+            "Where loops of a nest cut the sums of a layer, the first mapping of a size of tiles "
+            "begins them,\nand the second one adds to them."
+        )
     for layer in network["layers"]:
         for mapping in layer["mappings"]:
             times = f", used for {mapping['tiles']} tiles" if mapping["tiles"] > 1 else ""

@@ -81,6 +81,8 @@ def test_other_factors_keep_the_mapping_of_what_begins(factors: str) -> None:
     assert isinstance(adds, LayerCost)
     same = added_cost(problem, begins)
     assert (adds.mapping, adds.energy_pj.tolist()) == (same.mapping, same.energy_pj.tolist())
+    # the two problems are told apart by their mappings
+    assert adds.mapping is not begins.mapping
 
 
 def test_records_have_both_and_old_ones_have_one() -> None:

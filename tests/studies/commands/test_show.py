@@ -26,7 +26,7 @@ from archloom.space.networks.registry import network
 from archloom.space.workload.dims import DIMS
 from archloom.studies.analysis.details import cost_details, trial_details, trial_number
 from archloom.studies.commands.cli import app
-from archloom.studies.commands.study.show import renderables
+from archloom.studies.commands.study.show import _mappings, renderables
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.text.design import (
     group_layers,
@@ -253,3 +253,28 @@ def test_a_plan_that_keeps_maps_and_weights_is_taken_apart_like_others() -> None
     assert kept_columns(cost_details(unfused, unfused)["groups"]) == {}
     words = cost.network.layers[0].output_words
     assert [group["peak_bytes"] >= words for group in details["groups"]] == [True] * 3
+
+
+def test_tiles_that_begin_sums_come_before_those_that_add_to_them() -> None:
+    """The expanded channels of a block of MobileNetV2 are made and added up a few at a time."""
+    net = network("mobilenetv2")
+    names = [layer.name for layer in net.layers]
+    block = tuple(names.index(f"stage4.1.{part}") for part in ("expand", "depthwise", "project"))
+    evaluator = MemoizedPlanEvaluator(net, casco_edge(32), Mapper(RandomMapping(), 20, 1))
+    nest = evaluator.nests(block)[0].nest
+    alone = [(i,) for i in range(len(names)) if i not in block]
+    groups = sorted([FusionGroup(block, nest=nest), *map(FusionGroup, alone)], key=_first)
+    cost, unfused = evaluator.plan(FusionPlan(tuple(groups))), evaluator.plan(layer_by_layer(net))
+    assert isinstance(cost, NetworkCost)
+    assert isinstance(unfused, NetworkCost)
+    details, without = cost_details(cost, unfused), cost_details(unfused, unfused)
+    begins, adds = details["layers"][block[2]]["mappings"]
+    assert begins["covers"] == adds["covers"]
+    assert (begins["tiles"], adds["tiles"] > 1) == (1, True)
+    said = "the first mapping of a size of tiles begins them,\nand the second one adds to them"
+    assert said in "\n".join(_mappings(details))
+    assert said not in "\n".join(_mappings(without))
+
+
+def _first(group: FusionGroup) -> int:
+    return group.layers[0]
