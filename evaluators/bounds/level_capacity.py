@@ -127,7 +127,6 @@ def design_of(setup: KernelInputs) -> Design:
         unit=setup.unit.astype(np.float64),
         top=setup.top,
         alone=int(setup.fanout[-1, 0]) * int(setup.fanout[-1, 1]) == 1,
-        strict=False,
         begun=bool(setup.begun),
     )
 
