@@ -134,6 +134,7 @@ def added_cost(problem: MappingProblem, cost: LayerCost) -> LayerCost:
 
 
 def _cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
+    """Return the breakdown of a mapping whose tensors have their places."""
     if mapping.factors != problem.covered:
         raise ValueError(
             f"mapping covers {mapping.factors}, must cover the layer's loops {problem.covered}"

@@ -77,6 +77,8 @@ class Mapper:
         return self._memo[problem.key]
 
     def _map(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        if problem.begun:
+            return self._adding(problem)
         key = problem.key
         if self._constraints != UNCONSTRAINED:
             names = [level.name for level in problem.hardware.levels]
@@ -84,8 +86,6 @@ class Mapper:
         impossible = problem.impossible()
         if impossible is not None:
             return impossible
-        if problem.begun:
-            return self._adding(problem, key)
         if self._factors == "padded":
             seed = derived_seed(self._seed, problem.key)
             padded = self._search.best_padding(problem, self._evaluations, seed)
@@ -108,13 +108,13 @@ class Mapper:
         # a proof of one nest says nothing of others that the loops might be padded to
         return replace(best, gap_percent=gap_percent(problem, best))
 
-    def _adding(self, problem: MappingProblem, key: str) -> LayerCost | Infeasible:
+    def _adding(self, problem: MappingProblem) -> LayerCost | Infeasible:
         """Return the best mapping found of a tile that adds to sums: it reads each of them once
         more than one that begins them, and often wants other tiles inside."""
         begins = replace(problem, begun=False)
-        if self.ended(begins):
-            self._ended.add(key)
         found = self._added(problem, begins)
+        if self.ended(begins):
+            self._ended.add(problem.key)
         if isinstance(found, Infeasible) or found.gap_percent <= _FAR:
             return found
         # where it is far from its bound, the fastest one is another start
@@ -132,7 +132,7 @@ class Mapper:
         # who looks for the problem of a mapping tells the two apart
         own = replace(first.mapping)
         cost = replace(cost, mapping=own, gap_percent=gap_percent(problem, cost))
-        if self._factors != "imperfect":
+        if self._factors != "imperfect" or self._constraints != UNCONSTRAINED:
             return cost
         return best_nearby(problem, cost, max(1, self._evaluations // NEARBY))
 

@@ -11,6 +11,7 @@ from archloom.search.mapping.factorization import objective
 from archloom.search.mapping.imperfect.on_mesh.settle import settled
 from archloom.search.mapping.mapper import Mapper, RecordedMapper, short_key
 from archloom.space.errors import Infeasible
+from archloom.space.mapping.constraints import LevelConstraints, MappingConstraints
 
 from ...cases.mesh_cases import mesh_problem
 from ...cases.small_designs import casco_edge
@@ -83,6 +84,22 @@ def test_other_factors_keep_the_mapping_of_what_begins(factors: str) -> None:
     assert (adds.mapping, adds.energy_pj.tolist()) == (same.mapping, same.energy_pj.tolist())
     # the two problems are told apart by their mappings
     assert adds.mapping is not begins.mapping
+    # both are searched to the end
+    assert search.ended(problem)
+    assert search.ended(adding(problem))
+
+
+def test_constraints_hold_for_what_adds() -> None:
+    problem = tile(96, 64, 14)
+    rules = MappingConstraints(levels=(LevelConstraints("l2", unroll_x=(("K", None),)),))
+    search = Mapper(auto_mapping(), 4000, 0, "imperfect", rules)
+    begins, adds = search(problem), search(adding(problem))
+    assert isinstance(begins, LayerCost)
+    assert isinstance(adds, LayerCost)
+    assert adds.mapping == begins.mapping
+    free = mapper(evaluations=4000)(adding(problem))
+    assert isinstance(free, LayerCost)
+    assert free.mapping != adds.mapping
 
 
 def test_records_have_both_and_old_ones_have_one() -> None:
