@@ -72,6 +72,9 @@ def wrong_sizes(problem: "MappingProblem") -> Iterator[str]:
         yield f"weights must be two numbers from 0 to {_MOST_WEIGHT}, not both 0, got {weights!r}"
     if not is_amount(problem.cycle_pj, 0, EXACT):
         yield f"cycle_pj must be a number from 0 to {EXACT}, got {problem.cycle_pj!r}"
+    begun: object = problem.begun
+    if not isinstance(begun, bool):
+        yield f"begun must be true or false, got {begun!r}"
     rules: object = problem.constraints
     if not isinstance(rules, MappingConstraints):
         yield f"constraints must be MappingConstraints, got {rules!r}"

@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Final
 
@@ -25,6 +26,12 @@ WAITS_S: Final = (1, 5, 20)
 
 #: what a user sends: whoever sends one of these wants the work to end
 _STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
+
+#: seconds between two looks at whether the work goes on
+_LOOK_S: Final = 0.05
+
+#: what the process that watches passes on
+_HANDLED: Final = (*_STOPPING, signal.SIGTSTP)
 
 
 def supervised(
@@ -55,13 +62,16 @@ def supervised(
         ended, watched = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
+        # what comes before there are handlers waits for them
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
         child = os.fork()
         if child == 0:
             os.close(ended)
             _begin_child(watched)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             return
         os.close(watched)
-        status, sound = _watch(child, ended)
+        status, sound = _watch(child, ended, blocked)
         if sound:
             sys.exit(status)
         go_on = f"archloom resume {argument(location)}"
@@ -97,15 +107,22 @@ def _begin_child(watched: int) -> None:
     atexit.register(os.write, watched, b"1")
 
 
-def _watch(child: int, ended: int) -> tuple[int, bool]:
+def _watch(child: int, ended: int, blocked: Collection[int]) -> tuple[int, bool]:
     """Pass signals on until a child ends.
+
+    Args:
+        child: the process.
+        ended: where it writes when it ends by itself.
+        blocked: signals that stay blocked once there are handlers.
 
     Returns:
         Its exit code, or minus the signal that ended it; and whether it ended by itself.
     """
 
     def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        os.kill(child, number)
+        # it may just have ended
+        with suppress(ProcessLookupError):
+            os.kill(child, number)
 
     def pause(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         os.killpg(child, signal.SIGSTOP)
@@ -114,8 +131,12 @@ def _watch(child: int, ended: int) -> tuple[int, bool]:
 
     handlers = dict.fromkeys(_STOPPING, pass_on) | {signal.SIGTSTP: pause}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     try:
-        _, status = os.waitpid(child, 0)
+        # a signal that comes just before a wait without end would be heard only after it
+        while (found := os.waitpid(child, os.WNOHANG)) == (0, 0):
+            time.sleep(_LOOK_S)
+        _, status = found
         return os.waitstatus_to_exitcode(status), bool(os.read(ended, 1))
     finally:
         os.close(ended)

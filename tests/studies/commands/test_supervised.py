@@ -84,8 +84,8 @@ time.sleep(60)
     while not (tmp_path / "run" / "journal.jsonl").exists():
         sleep(0.01)
     process.send_signal(number)
-    output, _ = process.communicate()
-    assert process.returncode == 130
+    output, error = process.communicate()
+    assert process.returncode == 130, error
     assert output == "heard\n"
 
 
