@@ -62,6 +62,11 @@ def wrong_sizes(problem: "MappingProblem") -> Iterator[str]:
         yield f"density must be two shares above 0 and up to 1, got {shares!r}"
     if not _whole((problem.row_words,), 1, 0):
         yield f"row_words must be a whole number from 0 to {EXACT}, got {problem.row_words!r}"
+    yield from _wrong_choices(problem)
+
+
+def _wrong_choices(problem: "MappingProblem") -> Iterator[str]:
+    """Say what is wrong with the objective, and with what holds for all mappings."""
     weights: object = problem.weights
     if not (
         isinstance(weights, tuple)
