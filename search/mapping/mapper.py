@@ -128,7 +128,7 @@ class Mapper:
         if isinstance(first, Infeasible):
             return first
         assert first.mapping is not None
-        cost = added_cost(problem, replace(first, gap_percent=inf))
+        cost = added_cost(problem, first)
         # who looks for the problem of a mapping tells the two apart
         own = replace(first.mapping)
         cost = replace(cost, mapping=own, gap_percent=gap_percent(problem, cost))
